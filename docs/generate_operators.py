@@ -106,7 +106,7 @@ GROUPS = (
         "layers",
         "Layers and losses",
         "Row by row, for arrays and LoDTensors: fully connected layers, activations, norms, losses, arithmetic.",
-        "dense activations layer_norm dropout losses elementwise columns continuous_value",
+        "dense activations layer_norm dropout losses elementwise products columns continuous_value",
         ("attention", "gradients"),
     ),
     Group(

@@ -268,6 +268,7 @@ from ._operators import stack_features as stack_features
 from ._operators import stack_features_grad as stack_features_grad
 from ._operators import storm as storm
 from ._operators import sum as sum
+from ._operators import sum_repeated as sum_repeated
 from ._operators import tanh as tanh
 from ._operators import tanh_grad as tanh_grad
 from ._operators import unique as unique
@@ -640,6 +641,7 @@ __all__ = [
     "stacked",
     "stop_gradient",
     "storm",
+    "sum_repeated",
     "tanh",
     "tanh_grad",
     "testing",

@@ -320,6 +320,7 @@ class _Adamax(UpdatingOp[..., Any]):
         beta1: Number = 0.9,
         beta2: Number = 0.999,
         epsilon: Number = 1e-08,
+        epsilon_on_norm: _Bool = False,
         duplicates: Literal['merge', 'sequential'] = 'merge',
         lazy: _Bool = False,
         weight_decay: Number = 0.0,
@@ -346,6 +347,7 @@ class _Adamax(UpdatingOp[..., Any]):
         beta1: Number = 0.9,
         beta2: Number = 0.999,
         epsilon: Number = 1e-08,
+        epsilon_on_norm: _Bool = False,
         duplicates: Literal['merge', 'sequential'] = 'merge',
         lazy: _Bool = False,
         weight_decay: Number = 0.0,
@@ -359,11 +361,11 @@ class _Adamax(UpdatingOp[..., Any]):
         """adam by the largest gradient: ``norm = max(beta2 * norm, |grad| + epsilon)``; returns all that changed."""
 
 adamax: _Adamax
-r"""adamax(param: Dense, grad: Dense | SelectedRows, moment: Dense, norm: Dense, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense, Dense]
+r"""adamax(param: Dense, grad: Dense | SelectedRows, moment: Dense, norm: Dense, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, epsilon_on_norm: bool = False, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense, Dense]
 
 adam by the largest gradient: ``norm = max(beta2 * norm, |grad| + epsilon)``; returns all that changed.
 
-``param -= lr / (1 - beta1**t) * moment / norm``. Paddle's adamax, torch.optim.Adamax.
+``param -= lr / (1 - beta1**t) * moment / norm``. torch.optim.Adamax, and with ``epsilon_on_norm`` Paddle's adamax.
 
 Parameters
 ----------
@@ -371,6 +373,8 @@ moment, norm : arrays like param
     The averaged gradient, and its fading maximum; zeros at first.
 lr, iteration, beta1, beta2, epsilon
     As in adam.
+epsilon_on_norm : bool
+    ``norm = max(beta2 * norm + epsilon, |grad|)``, as in Paddle.
 duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
     As in sgd.
 
@@ -662,15 +666,15 @@ True
 class _Assign(Op[..., Any]):
     @overload
     def __call__(self, x: SelectedRows, /) -> SelectedRows:
-        """Return a copy."""
+        """Return a copy, of int8, int16, uint8 and bool too."""
 
     @overload
     def __call__(self, x: ArrayLike, /, *, out: Array | None = None) -> Array:
-        """Return a copy."""
+        """Return a copy, of int8, int16, uint8 and bool too."""
 
     @overload
     def __call__(self, x: A | ArrayLike, /, *, out: A | None = None) -> A:
-        """Return a copy."""
+        """Return a copy, of int8, int16, uint8 and bool too."""
 
     @overload
     def __call__(
@@ -680,12 +684,12 @@ class _Assign(Op[..., Any]):
         *,
         out: LoDTensor | DenseLike | None = None,
     ) -> LoDTensor:
-        """Return a copy."""
+        """Return a copy, of int8, int16, uint8 and bool too."""
 
 assign: _Assign
 r"""assign(x: Dense | SelectedRows, /) -> Dense | SelectedRows
 
-Return a copy.
+Return a copy, of int8, int16, uint8 and bool too.
 
 >>> assign(np.array([1, 2]))
 array([1, 2])
@@ -1320,6 +1324,8 @@ clip_by_value: _ClipByValue
 r"""clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dense | SelectedRows
 
 Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip.
+
+Of integers, both bounds are whole, or infinite.
 
 >>> clip_by_value(np.array([-3., 0.5, 3.]), min=-1.0, max=1.0)
 array([-1. ,  0.5,  1. ])
@@ -2051,16 +2057,16 @@ array([1., 0.], dtype=float32)
 
 class _ElementwiseMul(Op[..., Any]):
     @overload
-    def __call__(self, x: SelectedRows, y: DenseLike, /) -> SelectedRows:
-        """Return the products of elements: ``y`` is one number, or an array of the shape of ``x``."""
+    def __call__(self, x: SelectedRows, y: DenseLike, /, *, axis: Integer = -1) -> SelectedRows:
+        """Return the products of elements: of one number, an array of the shape of ``x``, or one that repeats to it."""
 
     @overload
-    def __call__(self, x: ArrayLike, y: ArrayLike, /, *, out: Array | None = None) -> Array:
-        """Return the products of elements: ``y`` is one number, or an array of the shape of ``x``."""
+    def __call__(self, x: ArrayLike, y: ArrayLike, /, *, axis: Integer = -1, out: Array | None = None) -> Array:
+        """Return the products of elements: of one number, an array of the shape of ``x``, or one that repeats to it."""
 
     @overload
-    def __call__(self, x: A | ArrayLike, y: A | ArrayLike, /, *, out: A | None = None) -> A:
-        """Return the products of elements: ``y`` is one number, or an array of the shape of ``x``."""
+    def __call__(self, x: A | ArrayLike, y: A | ArrayLike, /, *, axis: Integer = -1, out: A | None = None) -> A:
+        """Return the products of elements: of one number, an array of the shape of ``x``, or one that repeats to it."""
 
     @overload
     def __call__(
@@ -2069,17 +2075,29 @@ class _ElementwiseMul(Op[..., Any]):
         y: DenseLike | LoDTensor,
         /,
         *,
+        axis: Integer = -1,
         out: LoDTensor | DenseLike | None = None,
     ) -> LoDTensor:
-        """Return the products of elements: ``y`` is one number, or an array of the shape of ``x``."""
+        """Return the products of elements: of one number, an array of the shape of ``x``, or one that repeats to it."""
 
 elementwise_mul: _ElementwiseMul
-r"""elementwise_mul(x: Dense | SelectedRows, y: Dense, /) -> Dense | SelectedRows
+r"""elementwise_mul(x: Dense | SelectedRows, y: Dense, /, *, axis: int = -1) -> Dense | SelectedRows
 
-Return the products of elements: ``y`` is one number, or an array of the shape of ``x``.
+Return the products of elements: of one number, an array of the shape of ``x``, or one that repeats to it.
+
+Parameters
+----------
+x : array, LoDTensor or SelectedRows
+y : array of the type of x
+    Axes of length 1, of either array, repeat, as in NumPy. For SelectedRows one number, or an array of their shape.
+axis : int
+    Where the first axis of ``y`` is among those of ``x``; by default its last one is the last of ``x``. Paddle's.
 
 >>> elementwise_mul(SelectedRows([2], [[3., 4.]], 3), np.array([2.]))
 SelectedRows(rows=[2], value=[[6., 8.]], height=3)
+>>> elementwise_mul(np.array([[1., 2.], [3., 4.]]), np.array([10., 100.]), axis=0)
+array([[ 10.,  20.],
+       [300., 400.]])
 """
 
 class _EmbeddingBag(Op[..., Any]):
@@ -2436,6 +2454,7 @@ class _EmbeddingBagAdamax(UpdatingOp[..., Any]):
         beta1: Number = 0.9,
         beta2: Number = 0.999,
         epsilon: Number = 1e-08,
+        epsilon_on_norm: _Bool = False,
         duplicates: Literal['merge', 'sequential'] = 'merge',
         weight_decay: Number = 0.0,
         decoupled: _Bool = False,
@@ -2461,6 +2480,7 @@ class _EmbeddingBagAdamax(UpdatingOp[..., Any]):
         beta1: Number = 0.9,
         beta2: Number = 0.999,
         epsilon: Number = 1e-08,
+        epsilon_on_norm: _Bool = False,
         duplicates: Literal['merge', 'sequential'] = 'merge',
         weight_decay: Number = 0.0,
         decoupled: _Bool = False,
@@ -2471,7 +2491,7 @@ class _EmbeddingBagAdamax(UpdatingOp[..., Any]):
         """``adamax`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
 
 embedding_bag_adamax: _EmbeddingBagAdamax
-r"""embedding_bag_adamax(param: Dense, ids: LoDTensor, grad: Dense, moment: Dense, norm: Dense, weights: Dense | None = None, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense, Dense]
+r"""embedding_bag_adamax(param: Dense, ids: LoDTensor, grad: Dense, moment: Dense, norm: Dense, weights: Dense | None = None, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, epsilon_on_norm: bool = False, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense, Dense]
 
 ``adamax`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
 
@@ -2489,7 +2509,8 @@ grad : array of shape (bags, *item)
 weights : array of shape (number of ids,), optional
     One factor per id, with sum and mean.
 pool : {"sum", "mean", "sqrt"}
-moment, norm, lr, iteration, beta1, beta2, epsilon, duplicates, weight_decay, decoupled, maximize, clip_value
+moment, norm, lr, iteration, beta1, beta2, epsilon, epsilon_on_norm, duplicates, weight_decay, decoupled, maximize,
+clip_value
     As in ``adamax``.
 
 Raises
@@ -2687,6 +2708,7 @@ class _EmbeddingBagFtrl(UpdatingOp[..., Any]):
         beta: Number = 1.0,
         l1: Number = 0.0,
         l2: Number = 0.0,
+        lr_power: Number = -0.5,
         duplicates: Literal['merge', 'sequential'] = 'merge',
         weight_decay: Number = 0.0,
         decoupled: _Bool = False,
@@ -2711,6 +2733,7 @@ class _EmbeddingBagFtrl(UpdatingOp[..., Any]):
         beta: Number = 1.0,
         l1: Number = 0.0,
         l2: Number = 0.0,
+        lr_power: Number = -0.5,
         duplicates: Literal['merge', 'sequential'] = 'merge',
         weight_decay: Number = 0.0,
         decoupled: _Bool = False,
@@ -2721,7 +2744,7 @@ class _EmbeddingBagFtrl(UpdatingOp[..., Any]):
         """``ftrl`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
 
 embedding_bag_ftrl: _EmbeddingBagFtrl
-r"""embedding_bag_ftrl(param: Dense, ids: LoDTensor, grad: Dense, squared: Dense, linear: Dense | None = None, weights: Dense | None = None, /, *, lr: Scalar, beta: float = 1.0, l1: float = 0.0, l2: float = 0.0, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, ...]
+r"""embedding_bag_ftrl(param: Dense, ids: LoDTensor, grad: Dense, squared: Dense, linear: Dense | None = None, weights: Dense | None = None, /, *, lr: Scalar, beta: float = 1.0, l1: float = 0.0, l2: float = 0.0, lr_power: float = -0.5, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, ...]
 
 ``ftrl`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
 
@@ -2739,7 +2762,7 @@ grad : array of shape (bags, *item)
 weights : array of shape (number of ids,), optional
     One factor per id, with sum and mean.
 pool : {"sum", "mean", "sqrt"}
-squared, linear, lr, beta, l1, l2, duplicates, weight_decay, decoupled, maximize, clip_value
+squared, linear, lr, beta, l1, l2, lr_power, duplicates, weight_decay, decoupled, maximize, clip_value
     As in ``ftrl``.
 
 Raises
@@ -3885,6 +3908,7 @@ class _Ftrl(UpdatingOp[..., Any]):
         beta: Number = 1.0,
         l1: Number = 0.0,
         l2: Number = 0.0,
+        lr_power: Number = -0.5,
         duplicates: Literal['merge', 'sequential'] = 'merge',
         lazy: _Bool = False,
         weight_decay: Number = 0.0,
@@ -3910,6 +3934,7 @@ class _Ftrl(UpdatingOp[..., Any]):
         beta: Number = 1.0,
         l1: Number = 0.0,
         l2: Number = 0.0,
+        lr_power: Number = -0.5,
         duplicates: Literal['merge', 'sequential'] = 'merge',
         lazy: _Bool = False,
         weight_decay: Number = 0.0,
@@ -3923,7 +3948,7 @@ class _Ftrl(UpdatingOp[..., Any]):
         """FTRL-Proximal, in place; returns the parameter and its accumulators."""
 
 ftrl: _Ftrl
-r"""ftrl(param: Dense, grad: Dense | SelectedRows, squared: Dense, linear: Dense | None = None, /, *, lr: Scalar, beta: float = 1.0, l1: float = 0.0, l2: float = 0.0, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, ...]
+r"""ftrl(param: Dense, grad: Dense | SelectedRows, squared: Dense, linear: Dense | None = None, /, *, lr: Scalar, beta: float = 1.0, l1: float = 0.0, l2: float = 0.0, lr_power: float = -0.5, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, ...]
 
 FTRL-Proximal, in place; returns the parameter and its accumulators.
 
@@ -3941,6 +3966,8 @@ lr : float or one-element array
     Larger than 0; often called alpha.
 beta, l1, l2 : float
     ``l1`` makes parameters exactly 0.
+lr_power : float
+    At most 0: the accumulated squares are taken to the power ``-lr_power`` in place of the square root.
 duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
     As in sgd.
 
@@ -3991,7 +4018,7 @@ Caffe2's Gather. Its result for an empty axis is ``data``, whatever the indices;
 Parameters
 ----------
 data : array
-    Of packed rows (uint8) and masks (bool) too.
+    Of packed rows (uint8), masks (bool), int8 and int16 too.
 ids : array of int32 or int64 of any shape, LoDTensor (on axis 0), or list
 axis : int
     Negative ones count from the last axis.
@@ -4312,11 +4339,29 @@ Examples
 
 class _GatherSelectedRows(Op[..., Any]):
     @overload
-    def __call__(self, x: SelectedRows, ids: ArrayLike, /, *, out: Array | None = None) -> Array:
+    def __call__(
+        self,
+        x: SelectedRows,
+        ids: ArrayLike,
+        /,
+        *,
+        absent: Literal['zeros', 'raise'] = 'zeros',
+        padding_idx: Integer | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed."""
 
     @overload
-    def __call__(self, x: SelectedRows, ids: A | ArrayLike, /, *, out: A | None = None) -> A:
+    def __call__(
+        self,
+        x: SelectedRows,
+        ids: A | ArrayLike,
+        /,
+        *,
+        absent: Literal['zeros', 'raise'] = 'zeros',
+        padding_idx: Integer | None = None,
+        out: A | None = None,
+    ) -> A:
         """Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed."""
 
     @overload
@@ -4326,12 +4371,14 @@ class _GatherSelectedRows(Op[..., Any]):
         ids: DenseLike | LoDTensor,
         /,
         *,
+        absent: Literal['zeros', 'raise'] = 'zeros',
+        padding_idx: Integer | None = None,
         out: LoDTensor | DenseLike | None = None,
     ) -> LoDTensor:
         """Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed."""
 
 gather_selected_rows: _GatherSelectedRows
-r"""gather_selected_rows(x: SelectedRows, ids: Dense, /) -> Dense
+r"""gather_selected_rows(x: SelectedRows, ids: Dense, /, *, absent: Literal['zeros', 'raise'] = 'zeros', padding_idx: int | None = None) -> Dense
 
 Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed.
 
@@ -4339,11 +4386,15 @@ Parameters
 ----------
 x : SelectedRows
 ids : array of int32 or int64 of any shape, LoDTensor, or list
+absent : {"zeros", "raise"}
+    What rows that are not listed give. A table that is SelectedRows, as Paddle's, has a row for every id.
+padding_idx : int, optional
+    This row reads as zeros, listed or not, and gets no gradient.
 
 Raises
 ------
 RowIndexError
-    An id is negative or not below the height.
+    An id is negative or not below the height, or its row is not listed and ``absent`` is "raise".
 
 Examples
 --------
@@ -4793,11 +4844,29 @@ Return the gradients of ``gru_unit`` by x, hidden, weight and bias, from those b
 
 class _HashRows(Op[..., Any]):
     @overload
-    def __call__(self, x: ArrayLike, /, *, num_hash: Integer = 1, mod_by: Integer, out: Array | None = None) -> Array:
+    def __call__(
+        self,
+        x: ArrayLike,
+        /,
+        *,
+        num_hash: Integer = 1,
+        mod_by: Integer,
+        dtype: Literal['int64', 'int32'] = 'int64',
+        out: Array | None = None,
+    ) -> Array:
         """Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ... Paddle's hash."""
 
     @overload
-    def __call__(self, x: A | ArrayLike, /, *, num_hash: Integer = 1, mod_by: Integer, out: A | None = None) -> A:
+    def __call__(
+        self,
+        x: A | ArrayLike,
+        /,
+        *,
+        num_hash: Integer = 1,
+        mod_by: Integer,
+        dtype: Literal['int64', 'int32'] = 'int64',
+        out: A | None = None,
+    ) -> A:
         """Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ... Paddle's hash."""
 
     @overload
@@ -4808,25 +4877,29 @@ class _HashRows(Op[..., Any]):
         *,
         num_hash: Integer = 1,
         mod_by: Integer,
+        dtype: Literal['int64', 'int32'] = 'int64',
         out: LoDTensor | DenseLike | None = None,
     ) -> LoDTensor:
         """Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ... Paddle's hash."""
 
 hash_rows: _HashRows
-r"""hash_rows(x: Dense, /, *, num_hash: int = 1, mod_by: int) -> Dense
+r"""hash_rows(x: Dense, /, *, num_hash: int = 1, mod_by: int, dtype: Literal['int64', 'int32'] = 'int64') -> Dense
 
 Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ... Paddle's hash.
 
 Parameters
 ----------
 x : array of int32 or int64 of shape (rows, ids), or LoDTensor
-    Hashed as int64.
 num_hash : int
 mod_by : int
+    At most 2**31 where ``dtype`` is int32.
+dtype : {"int64", "int32"}
+    The type in which ids are hashed: the bytes of int32 make other numbers than those of int64. Paddle hashes ids
+    in the type that they have.
 
 Returns
 -------
-int64 array of shape (rows, num_hash, 1), or LoDTensor
+array of this type, of shape (rows, num_hash, 1), or LoDTensor
 
 Examples
 --------
@@ -5005,6 +5078,7 @@ class _Lamb(UpdatingOp[..., Any]):
         beta2: Number = 0.999,
         epsilon: Number = 1e-06,
         weight_decay: Number = 0.01,
+        bias_correction: _Bool = True,
         duplicates: Literal['merge', 'sequential'] = 'merge',
         lazy: _Bool = False,
         maximize: _Bool = False,
@@ -5029,6 +5103,7 @@ class _Lamb(UpdatingOp[..., Any]):
         beta2: Number = 0.999,
         epsilon: Number = 1e-06,
         weight_decay: Number = 0.01,
+        bias_correction: _Bool = True,
         duplicates: Literal['merge', 'sequential'] = 'merge',
         lazy: _Bool = False,
         maximize: _Bool = False,
@@ -5039,7 +5114,7 @@ class _Lamb(UpdatingOp[..., Any]):
         """LAMB: the step of adam, at a rate by which its norm is that of the parameter; returns parameter and moments."""
 
 lamb: _Lamb
-r"""lamb(param: Dense, grad: Dense | SelectedRows, moment1: Dense, moment2: Dense, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, weight_decay: float = 0.01, duplicates: Duplicates = 'merge', lazy: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None) -> tuple[Dense, Dense, Dense]
+r"""lamb(param: Dense, grad: Dense | SelectedRows, moment1: Dense, moment2: Dense, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, weight_decay: float = 0.01, bias_correction: bool = True, duplicates: Duplicates = 'merge', lazy: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None) -> tuple[Dense, Dense, Dense]
 
 LAMB: the step of adam, at a rate by which its norm is that of the parameter; returns parameter and moments.
 
@@ -5050,6 +5125,9 @@ Parameters
 ----------
 moment1, moment2, iteration, beta1, beta2, epsilon
     As in adam.
+bias_correction : bool
+    Without, moments are not corrected for zeros at first: the step is ``moment1 / (sqrt(moment2) + epsilon)``, as
+    in Paddle before 2.1.
 lazy : bool
     True if SelectedRows leave other rows alone; norms are those of the listed rows then.
 lr, duplicates, maximize, clip_value, clip_norm, mask
@@ -6109,6 +6187,7 @@ Paddle's lookup_table and lookup_table_v2, Caffe2's Gather.
 Parameters
 ----------
 table : array of shape (height, *item)
+    Of int8, int16, uint8 and bool too, which are moved as they are.
 ids : array of int32 or int64 of any shape, LoDTensor, or list
 padding_idx : int, optional
     This row reads as zeros and gets no gradient.
@@ -8653,6 +8732,8 @@ scale: _Scale
 r"""scale(x: Dense | SelectedRows, /, *, scale: float = 1.0, bias: float = 0.0, bias_after_scale: bool = True) -> Dense | SelectedRows
 
 Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale.
+
+Of integers, both numbers are whole, and the result is of their type, in which it wraps around.
 
 >>> scale(SelectedRows([1, 1], [[1.], [2.]], 3), scale=0.5)
 SelectedRows(rows=[1, 1], value=[[0.5], [1.]], height=3)
@@ -12441,6 +12522,33 @@ SelectedRows with SelectedRows appends (nothing is merged). Paddle's sum.
 array([0., 3., 0.])
 """
 
+class _SumRepeated(Op[..., Any]):
+    @overload
+    def __call__(self, x: ArrayLike, like: ArrayLike, /, *, axis: Integer = -1, out: Array | None = None) -> Array:
+        """Sum along the axes on which an array like ``like`` repeats to the shape of ``x``: the gradient of repeating it."""
+
+    @overload
+    def __call__(self, x: A | ArrayLike, like: A | ArrayLike, /, *, axis: Integer = -1, out: A | None = None) -> A:
+        """Sum along the axes on which an array like ``like`` repeats to the shape of ``x``: the gradient of repeating it."""
+
+sum_repeated: _SumRepeated
+r"""sum_repeated(x: Dense, like: Dense, /, *, axis: int = -1) -> Dense
+
+Sum along the axes on which an array like ``like`` repeats to the shape of ``x``: the gradient of repeating it.
+
+Parameters
+----------
+x : array of float16, float32 or float64
+like : array
+    Only its shape is read.
+axis : int
+    As in elementwise_mul.
+
+>>> sum_repeated(np.array([[1., 2.], [3., 4.]]), np.zeros((2, 1)))
+array([[3.],
+       [7.]])
+"""
+
 class _Tanh(Op[..., Any]):
     @overload
     def __call__(self, x: ArrayLike, /, *, out: Array | None = None) -> Array:
@@ -12852,15 +12960,15 @@ duplicates : {"merge", "sequential"}
 
 class _WriteToArray(Op[..., Any]):
     @overload
-    def __call__(self, *array: ArrayLike | LoDTensor, index: Integer) -> tuple[Any, ...]:
+    def __call__(self, *array: ArrayLike | LoDTensor, index: Integer, fill: _Bool = False) -> tuple[Any, ...]:
         """Put a tensor, the first input, into the array that follows it. write_to_array of Paddle."""
 
     @overload
-    def __call__(self, *array: A | ArrayLike | LoDTensor, index: Integer) -> tuple[Any, ...]:
+    def __call__(self, *array: A | ArrayLike | LoDTensor, index: Integer, fill: _Bool = False) -> tuple[Any, ...]:
         """Put a tensor, the first input, into the array that follows it. write_to_array of Paddle."""
 
 write_to_array: _WriteToArray
-r"""write_to_array(*array: Dense | LoDTensor, index: int) -> tuple
+r"""write_to_array(*array: Dense | LoDTensor, index: int, fill: bool = False) -> tuple
 
 Put a tensor, the first input, into the array that follows it. write_to_array of Paddle.
 
@@ -12870,6 +12978,8 @@ Parameters
     The tensor to put there, and the elements so far.
 index : int
     The element that it becomes, or their number, to append it.
+fill : bool
+    An index behind their number is taken too: elements without rows are between.
 
 Returns
 -------
@@ -12879,7 +12989,7 @@ tuple
 Raises
 ------
 RowIndexError
-    ``index`` is behind the end, where Paddle adds undefined elements.
+    ``index`` is behind the end, without ``fill``; Paddle adds undefined elements.
 
 >>> write_to_array(np.array([9]), np.array([1]), np.array([2, 3]), index=1)
 (array([1]), array([9]))

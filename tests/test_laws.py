@@ -46,8 +46,13 @@ def test_ids_of_a_wrong_type():
 def test_values_of_a_wrong_type(dtype):
     with pytest.raises(lodkit.DTypeError):
         lodkit.sequence_pool(LoDTensor(np.zeros((3, 1), dtype), [[1, 2]]))
-    with pytest.raises(lodkit.DTypeError):
-        lodkit.lookup_table(np.zeros((3, 1), dtype), [0])
+
+
+@pytest.mark.parametrize("dtype", [complex, "U3", object, np.uint16, np.uint64])
+def test_rows_of_a_wrong_type(dtype):
+    for look_up in (lodkit.lookup_table, lodkit.gather):
+        with pytest.raises(lodkit.DTypeError):
+            look_up(np.zeros((3, 1), dtype), [0])
 
 
 @pytest.mark.parametrize("pool", ["mean", "sqrt", "logsumexp"])

@@ -121,15 +121,12 @@ def test_adadelta_takes_the_average_before_this_step():
     np.testing.assert_allclose(out["AvgSquaredUpdateOut"], 0.9 * 0.5 + 0.1 * moved**2, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "attrs"), [("momentum", {"rescale_grad": 0.5}), ("adamw", {"lr_ratio": 0.5})])
-def test_what_paddle_applies_in_part_is_refused(name, attrs):
-    inputs = {"Param": np.ones((4, 1)), "Grad": np.ones((4, 1)), "LearningRate": LR, "Velocity": np.ones((4, 1))}
-    if name == "adamw":
-        moments = {"Moment1": np.ones((4, 1)), "Moment2": np.ones((4, 1))}
-        inputs = {**{k: v for k, v in inputs.items() if k != "Velocity"}, **moments}
-        inputs |= {"Beta1Pow": np.array([0.9]), "Beta2Pow": np.array([0.999])}
-    with pytest.raises(NotImplementedError, match=next(iter(attrs))):
-        run_op(name, inputs, {**ATTRS.get(name, {}), **attrs})
+def test_what_paddle_applies_in_part_is_refused():
+    inputs = {"Param": np.ones((4, 1)), "Grad": np.ones((4, 1)), "LearningRate": LR}
+    inputs |= {"Moment1": np.ones((4, 1)), "Moment2": np.ones((4, 1))}
+    inputs |= {"Beta1Pow": np.array([0.9]), "Beta2Pow": np.array([0.999])}
+    with pytest.raises(NotImplementedError, match="lr_ratio"):
+        run_op("adamw", inputs, {"lr_ratio": 0.5})
 
 
 def test_sgd_refuses_another_height_and_leaves_other_rows():

@@ -22,6 +22,7 @@ from .numpy_arrays import (
     BIG,
     FLOATS,
     OWN,
+    SMALL_TYPES,
     VALUE_TYPES,
     check_gradient,
     check_rows,

@@ -27,6 +27,8 @@ BIG = 1 << 22
 ALIGNED, WRITABLE, OWN = 0x101, 0x401, 0x405
 AS_THEY_ARE = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 VALUE_TYPES = frozenset(map(np.dtype, ("float16", "float32", "float64", "int32", "int64")))
+#: Types of rows that are only moved, beside those: packed rows, masks, codes.
+SMALL_TYPES = frozenset(map(np.dtype, ("uint8", "int8", "int16", "bool")))
 FLOATS = frozenset(dtype for dtype in VALUE_TYPES if dtype.kind == "f")
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 
@@ -143,11 +145,13 @@ def total_dtype(dtype):
     return _INT64 if dtype.kind == "i" else _FLOAT64
 
 
-def check_values(dtype, what, *, floating=False):
-    """Check the value type of an operation. Returns it in native byte order."""
+def check_values(dtype, what, *, floating=False, also=frozenset()):
+    """Check the value type of an operation, which may take others ``also``. Returns it in native byte order."""
     if dtype in FLOATS or (dtype in VALUE_TYPES and not floating):  # native already: 100 ns less
         return dtype
     dtype = native(dtype)
+    if dtype in also:
+        return dtype
     if dtype not in VALUE_TYPES or (floating and dtype.kind != "f"):
         allowed = "float16, float32 or float64" + ("" if floating else ", int32 or int64")
         raise DTypeError(f"{what} takes {allowed}, not {dtype}; {remedy_of(dtype)}")

@@ -28,6 +28,13 @@ def corrected(epsilon, beta1, beta2, iteration):
     return epsilon * math.sqrt(corrections(beta1, beta2, iteration)[1])
 
 
+def direction_numbers(beta1, beta2, epsilon, iteration, bias_correction):
+    """The rate and the epsilon of lamb's direction: adam's with ``corrected_epsilon``, or none that is corrected."""
+    if not bias_correction:
+        return 1.0, epsilon
+    return adam_rate(1.0, beta1, beta2, iteration, False)[0], corrected(epsilon, beta1, beta2, iteration)
+
+
 @optimizer
 def adam(
     param: Dense,
@@ -169,10 +176,11 @@ def adamax(
     beta1: float = 0.9,
     beta2: float = 0.999,
     epsilon: float = 1e-8,
+    epsilon_on_norm: bool = False,
 ) -> tuple[Dense, Dense, Dense]:
     """adam by the largest gradient: ``norm = max(beta2 * norm, |grad| + epsilon)``; returns all that changed.
 
-    ``param -= lr / (1 - beta1**t) * moment / norm``. Paddle's adamax, torch.optim.Adamax.
+    ``param -= lr / (1 - beta1**t) * moment / norm``. torch.optim.Adamax, and with ``epsilon_on_norm`` Paddle's adamax.
 
     Parameters
     ----------
@@ -180,13 +188,17 @@ def adamax(
         The averaged gradient, and its fading maximum; zeros at first.
     lr, iteration, beta1, beta2, epsilon
         As in adam.
+    epsilon_on_norm : bool
+        ``norm = max(beta2 * norm + epsilon, |grad|)``, as in Paddle.
     duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
     >>> adamax(np.zeros(1), np.array([3.]), np.zeros(1), np.full(1, 4.), lr=1.0, iteration=0, beta2=0.5, epsilon=0.0)
     (array([-1.]), array([0.3]), array([3.]))
     """
-    moment, norm = beta1 * moment + (1 - beta1) * grad, np.maximum(beta2 * norm, np.abs(grad) + epsilon)  # type: ignore[arg-type]
+    beside, on_norm = (0.0, epsilon) if epsilon_on_norm else (epsilon, 0.0)
+    moment = beta1 * moment + (1 - beta1) * grad
+    norm = np.maximum(beta2 * norm + on_norm, np.abs(grad) + beside)  # type: ignore[arg-type]
     rate = lr / corrections(beta1, beta2, iteration)[0]
     return param - rate * moment / np.maximum(norm, LEAST_DIVISOR), moment, norm
 

@@ -1,4 +1,4 @@
-"""Element by element: powers, bounds, scaling, products and types of arrays and of the value of SelectedRows.
+"""Element by element: powers, bounds and scaling of arrays and of the value of SelectedRows.
 
 What is not linear takes SelectedRows merged, so that it equals the same on the dense array's listed rows; rows that are
 not listed stay 0.
@@ -10,14 +10,12 @@ import math
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_values, dtype_of
+from ..arrays import SMALL_TYPES, check_gradient, check_values
 from ..arrays.objects import refuse_objects
-from ..errors import DTypeError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, op
-from .embedding import lookup_table
+from .products import elementwise_mul
 from .selected_rows import gather_selected_rows, value_gradient
-from .weighted_sums import weighted_sum_weights_grad
 
 
 def on_value(x, function, merge=True):
@@ -33,21 +31,19 @@ def check_bounds(min, max):
         raise ValueError(f"clip_by_value: min = {min} is not at most max = {max}")
 
 
+def whole_bounds(dtype, min, max):
+    """The bounds of integers of a type, inside those of the type; those that are not whole are refused."""
+    limits, bounds = np.iinfo(dtype), {"min": min, "max": max}
+    for name, bound in bounds.items():
+        if not (math.isinf(bound) or float(bound).is_integer()):
+            found = f"{name} = {bound} of {dtype}"
+            raise ValueError(f"clip_by_value: {found}; pass a whole number, or x.astype(np.float64)")
+    return {name: int(sorted((limits.min, bound, limits.max))[1]) for name, bound in bounds.items()}
+
+
 def check_norm(max_norm):
     if not max_norm >= 0:
         raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
-
-
-def check_factor(x, y):
-    """Refuse a factor that is neither one number nor of the shape of ``x``, or of another type."""
-    dtype = check_values(dtype_of(getattr(x, "value", x)), "elementwise_mul")
-    if dtype_of(y) != dtype:
-        raise DTypeError(f"elementwise_mul: y is {y.dtype}, x {x.dtype}; {cast_to(dtype)}")
-    if math.prod(y.shape) != 1 and tuple(y.shape) != tuple(x.shape):
-        raise ShapeMismatchError(
-            f"elementwise_mul: y has shape {tuple(y.shape)}, x {tuple(x.shape)}; give one number, or one each"
-        )
-    return dtype
 
 
 def _through_merge(op, rule):
@@ -133,11 +129,16 @@ def sqrt_grad(out: Dense, grad: Dense, /) -> Dense:
 def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dense | SelectedRows:
     """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip.
 
+    Of integers, both bounds are whole, or infinite.
+
     >>> clip_by_value(np.array([-3., 0.5, 3.]), min=-1.0, max=1.0)
     array([-1. ,  0.5,  1. ])
     """
-    dtype = check_values(x.dtype, "clip_by_value", floating=True)
+    dtype = check_values(x.dtype, "clip_by_value")
     check_bounds(min, max)
+    if dtype.kind == "i":
+        bounds = whole_bounds(dtype, min, max)
+        return on_value(x, lambda value: np.clip(value.astype(dtype), **bounds))
     return on_value(x, lambda value: np.clip(value.astype(np.float64), min, max).astype(dtype))
 
 
@@ -173,18 +174,33 @@ def clip_by_norm(x: Dense | SelectedRows, /, *, max_norm: float) -> Dense | Sele
     return on_value(x, clipped)
 
 
+def whole_numbers(dtype, scale, bias, **others):
+    """The numbers by which integers of a type are scaled; those that are not whole, or that it lacks, are refused."""
+    for name, number in (("scale", scale), ("bias", bias)):
+        whole = float(number).is_integer() and abs(number) <= np.iinfo(dtype).max
+        if not whole:
+            raise ValueError(f"scale: {name} = {number} of {dtype}; pass a whole number of it, or x.astype(np.float64)")
+    return {"scale": int(scale), "bias": int(bias), **others}
+
+
 @op(rowwise=True, like="x")
 def scale(
     x: Dense | SelectedRows, /, *, scale: float = 1.0, bias: float = 0.0, bias_after_scale: bool = True
 ) -> Dense | SelectedRows:
     """Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale.
 
+    Of integers, both numbers are whole, and the result is of their type, in which it wraps around.
+
     >>> scale(SelectedRows([1, 1], [[1.], [2.]], 3), scale=0.5)
     SelectedRows(rows=[1, 1], value=[[0.5], [1.]], height=3)
     """
-    dtype = check_values(x.dtype, "scale", floating=True)
-    shift = bias if bias_after_scale else scale * bias
-    return on_value(x, lambda v: (v.astype(np.float64) * scale + shift).astype(dtype), merge=bool(bias))
+    dtype = check_values(x.dtype, "scale")
+    wide = np.int64 if dtype.kind == "i" else np.float64
+    if dtype.kind == "i":
+        scale, bias = whole_numbers(dtype, scale, bias).values()
+    if bias_after_scale:
+        return on_value(x, lambda v: (v.astype(wide) * scale + bias).astype(dtype), merge=bool(bias))
+    return on_value(x, lambda v: ((v.astype(wide) + bias) * scale).astype(dtype), merge=bool(bias))
 
 
 @scale.gradient
@@ -196,46 +212,14 @@ def _(call, grad):
     return scale(value_gradient(grad), scale=factor)
 
 
-@op(rowwise=True)
-def elementwise_mul(x: Dense | SelectedRows, y: Dense, /) -> Dense | SelectedRows:
-    """Return the products of elements: ``y`` is one number, or an array of the shape of ``x``.
-
-    >>> elementwise_mul(SelectedRows([2], [[3., 4.]], 3), np.array([2.]))
-    SelectedRows(rows=[2], value=[[6., 8.]], height=3)
-    """
-    dtype = check_factor(x, y)
-    if y.size == 1:
-        return on_value(x, lambda value: (value * y.reshape(-1)[0]).astype(dtype), merge=False)
-    if isinstance(x, SelectedRows):
-        return x._with_value((x.value * y[x._rows]).astype(dtype))
-    return np.asarray(x * y, dtype)
-
-
-@elementwise_mul.infer_rule
-def _(x, y):
-    return x
-
-
-@elementwise_mul.gradient
-def _(call, grad):
-    x, y = call.inputs
-    grad = values_of(value_gradient(grad))
-    if isinstance(x, SelectedRows) and math.prod(y.shape) != 1:
-        by_y = SelectedRows(x._rows, elementwise_mul(grad, x.value), x.height)
-        return elementwise_mul(grad, lookup_table(y, x._rows)), by_y
-    x, y = values_of(getattr(x, "value", x)), values_of(y)
-    by_y = elementwise_mul(grad, x) if y.shape == x.shape else weighted_sum_weights_grad(x, y, grad)
-    return elementwise_mul(grad, y), by_y
-
-
 @op(rowwise=True, like="x")
 def assign(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
-    """Return a copy.
+    """Return a copy, of int8, int16, uint8 and bool too.
 
     >>> assign(np.array([1, 2]))
     array([1, 2])
     """
-    return on_value(x, lambda value: value.astype(check_values(x.dtype, "assign")), merge=False)
+    return on_value(x, lambda value: value.astype(check_values(x.dtype, "assign", also=SMALL_TYPES)), merge=False)
 
 
 @assign.gradient
@@ -304,10 +288,9 @@ for _test in (isfinite, isinf, isnan):
     _test.infer_rule(lambda x: VarDesc("", VarType.LOD_TENSOR, np.dtype(bool), (1,)))
 
 
-def _example(*inputs, **attrs):
+def _example(**attrs):
     def example(dtype):
-        x, dtype = np.ones((3, 4), dtype), np.dtype(dtype if np.dtype(dtype).kind == "f" else np.float32)
-        return [((x.astype(dtype), *(np.ones(1, dtype) for _ in inputs)), attrs)]
+        return [((np.ones((3, 4), dtype if np.dtype(dtype).kind == "f" else np.float32),), attrs)]
 
     return example
 
@@ -317,4 +300,3 @@ for _operator in (abs, square, sqrt, assign, isfinite, isinf, isnan, norm):
 clip_by_value.example(_example(min=0.0, max=1.0))
 clip_by_norm.example(_example(max_norm=1.0))
 scale.example(_example(scale=2.0))
-elementwise_mul.example(_example("y"))

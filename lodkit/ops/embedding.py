@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows, check_values
+from ..arrays import SMALL_TYPES, check_gradient, check_rows, check_values
 from ..errors import LoDLevelError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, aligned, op
@@ -29,7 +29,7 @@ def prepare_lookup(on, table, ids, padding_idx, what="lookup_table", check_ids=N
     """
     if not table.ndim:
         check_rows(table, "table")
-    dtype = check_values(table.dtype, what)
+    dtype = check_values(table.dtype, what, also=SMALL_TYPES)
     if padding_idx is not None:
         check_padding(padding_idx, len(table))
     return table, dtype, (check_ids or on.checked_ids)(ids, len(table))
@@ -52,6 +52,7 @@ def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None,
     Parameters
     ----------
     table : array of shape (height, *item)
+        Of int8, int16, uint8 and bool too, which are moved as they are.
     ids : array of int32 or int64 of any shape, LoDTensor, or list
     padding_idx : int, optional
         This row reads as zeros and gets no gradient.

@@ -6,14 +6,12 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows, check_values, native
+from ..arrays import SMALL_TYPES, check_gradient, check_rows, check_values
 from ..errors import LoDLevelError, ShapeMismatchError, bad_along
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarType, op
 from .embedding import lookup_table_grad
 from .shared import plain
-
-BYTES = frozenset(map(np.dtype, (np.uint8, bool)))  # packed rows and masks
 
 
 @op
@@ -34,7 +32,7 @@ def gather(
     Parameters
     ----------
     data : array
-        Of packed rows (uint8) and masks (bool) too.
+        Of packed rows (uint8), masks (bool), int8 and int16 too.
     ids : array of int32 or int64 of any shape, LoDTensor (on axis 0), or list
     axis : int
         Negative ones count from the last axis.
@@ -80,8 +78,7 @@ def prepare_gather(on, data, ids, axis, wrap, match_outer, what="gather"):
         raise LoDLevelError(f"gather along axis {axis} gives no row an id, so no structure; pass ids.values")
     numbers = on.wrap_ids(values_of(ids), data.shape[axis], wrap)
     check_outer(data.shape, numbers.shape, axis, match_outer)
-    dtype = native(data.dtype)
-    dtype = dtype if dtype in BYTES and what == "gather" else check_values(dtype, what)
+    dtype = check_values(data.dtype, what, also=SMALL_TYPES if what == "gather" else frozenset())
     check = on.ids_in_range if what == "gather" else on.checked_ids  # the kernel of a gather looks again
     return data, dtype, axis, check(numbers, data.shape[axis], error=bad_along(data.shape[axis], axis))
 

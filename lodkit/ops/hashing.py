@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from ..arrays import integers
-from ..errors import LoDError
+from ..arrays import cast_to, integers
+from ..errors import DTypeError, LoDError
 from ..registry import Dense, op
 
 _P1, _P2, _P3, _P4, _P5 = (
@@ -16,6 +18,7 @@ _P1, _P2, _P3, _P4, _P5 = (
     0x27D4EB2F165667C5,
 )
 _ALL = (1 << 64) - 1
+_TYPES = {"int64": np.dtype(np.int64), "int32": np.dtype(np.int32)}
 
 
 def _rotated(x, by):
@@ -26,8 +29,8 @@ def _mixed(total, number):
     return _rotated((total + number * _P2) & _ALL, 31) * _P1 & _ALL
 
 
-def _xxh64(numbers, seed):
-    """XXH64 of 64-bit numbers."""
+def _xxh64(numbers, seed, tail=None):
+    """XXH64 of 64-bit numbers, behind which there may be one of 32 bits."""
     done = len(numbers) - len(numbers) % 4
     total = (seed + _P5) & _ALL
     if done:
@@ -37,37 +40,57 @@ def _xxh64(numbers, seed):
         total = sum(_rotated(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True)) & _ALL
         for lane in lanes:
             total = ((total ^ _mixed(0, lane)) * _P1 + _P4) & _ALL
-    total = (total + 8 * len(numbers)) & _ALL
+    total = (total + 8 * len(numbers) + (0 if tail is None else 4)) & _ALL
     for number in numbers[done:]:
         total = (_rotated(total ^ _mixed(0, number), 27) * _P1 + _P4) & _ALL
+    if tail is not None:
+        total = (_rotated(total ^ (tail * _P1 & _ALL), 23) * _P2 + _P3) & _ALL
     total = (total ^ (total >> 33)) * _P2 & _ALL
     total = (total ^ (total >> 29)) * _P3 & _ALL
     return total ^ (total >> 32)
 
 
-def check_hash(dims, num_hash, mod_by):
-    """Check ids to hash, one row at a time. Returns the shape of the result."""
+def check_hash(dims, num_hash, mod_by, dtype="int64"):
+    """Check ids to hash, one row at a time. Returns the shape and the type of the result."""
     if len(dims) != 2:
         raise LoDError(f"x has shape {tuple(dims)}; a row of ids is hashed, pass (rows, ids)")
     if num_hash < 1 or mod_by < 1:
         raise ValueError(f"num_hash and mod_by must be at least 1, got {num_hash} and {mod_by}")
-    return (dims[0], num_hash, 1)
+    if dtype == "int32" and mod_by > 1 << 31:
+        raise ValueError(f"mod_by must be at most 2**31, got {mod_by}: the results are int32, as the ids")
+    return (dims[0], num_hash, 1), _TYPES[dtype]
+
+
+def check_ids(x, dtype):
+    """Refuse ids whose bytes are hashed in a type that does not hold all of theirs."""
+    if dtype == "int32" and not np.can_cast(x.dtype, np.int32):
+        raise DTypeError(f"x is {x.dtype}, and ids are hashed as int32; {cast_to(np.int32)}")
+
+
+def _words(row):
+    """The 64-bit numbers that 32-bit ones make in memory, two each, and the last one where it is left alone."""
+    row = [number & 0xFFFFFFFF for number in row]
+    pairs = [low | high << 32 for low, high in zip(row[::2], row[1::2], strict=False)]
+    return pairs, row[-1] if len(row) % 2 else None
 
 
 @op(rowwise=True)
-def hash_rows(x: Dense, /, *, num_hash: int = 1, mod_by: int) -> Dense:
+def hash_rows(x: Dense, /, *, num_hash: int = 1, mod_by: int, dtype: Literal["int64", "int32"] = "int64") -> Dense:
     """Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ... Paddle's hash.
 
     Parameters
     ----------
     x : array of int32 or int64 of shape (rows, ids), or LoDTensor
-        Hashed as int64.
     num_hash : int
     mod_by : int
+        At most 2**31 where ``dtype`` is int32.
+    dtype : {"int64", "int32"}
+        The type in which ids are hashed: the bytes of int32 make other numbers than those of int64. Paddle hashes ids
+        in the type that they have.
 
     Returns
     -------
-    int64 array of shape (rows, num_hash, 1), or LoDTensor
+    array of this type, of shape (rows, num_hash, 1), or LoDTensor
 
     Examples
     --------
@@ -75,15 +98,19 @@ def hash_rows(x: Dense, /, *, num_hash: int = 1, mod_by: int) -> Dense:
     array([[524, 896],
            [640, 562]])
     """
-    shape = check_hash(x.shape, num_hash, mod_by)
-    rows = [[number & _ALL for number in row] for row in integers(x, "x").tolist()]
-    found = [_xxh64(row, seed) % mod_by for row in rows for seed in range(num_hash)]
-    return np.array(found, np.int64).reshape(shape)
+    shape, result = check_hash(x.shape, num_hash, mod_by, dtype)
+    check_ids(x, dtype)
+    ids = integers(x, "x").tolist()
+    rows = [([number & _ALL for number in row], None) if dtype == "int64" else _words(row) for row in ids]
+    found = [_xxh64(words, seed, tail) % mod_by for words, tail in rows for seed in range(num_hash)]
+    return np.array(found, result).reshape(shape)
 
 
 @hash_rows.infer_rule
-def _(x, *, num_hash=1, mod_by):
-    return x.but(dims=check_hash(x.dims, num_hash, mod_by), dtype=np.dtype(np.int64))
+def _(x, *, num_hash=1, mod_by, dtype="int64"):
+    check_ids(x, dtype)
+    dims, dtype = check_hash(x.dims, num_hash, mod_by, dtype)
+    return x.but(dims=dims, dtype=dtype)
 
 
 hash_rows.example(lambda dtype: [((np.array([[1, 2]]),), {"mod_by": 1000})])

@@ -148,7 +148,7 @@ def rmsprop(
     square = variance = decay * square + (1 - decay) * grad * grad
     if mean is not None:
         mean = decay * mean + (1 - decay) * grad
-        variance = np.maximum(square - mean * mean, 0)
+        variance = np.maximum(square - mean * mean, -epsilon / 2 if epsilon_in_root else 0)
     root = np.sqrt(variance + epsilon) if epsilon_in_root else np.sqrt(variance) + epsilon
     inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
     velocity = momentum * velocity + inner * grad / root

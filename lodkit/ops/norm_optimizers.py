@@ -13,14 +13,13 @@ from ..arrays import Drafts, Scalar, cast_to, writable
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
-from .adam_optimizers import adam, corrected
+from .adam_optimizers import adam, direction_numbers
 from .optimizers import adagrad, sgd
 from .shared import plain
 from .shared.optimizer import Traits, optimizer
 from .shared.updates import (
     LEAST_DIVISOR,
     Duplicates,
-    adam_rate,
     check_rule,
     check_target,
     check_update,
@@ -212,6 +211,7 @@ def lamb(
     beta2: float = 0.999,
     epsilon: float = 1e-6,
     weight_decay: float = 0.01,
+    bias_correction: bool = True,
 ) -> tuple[Dense, Dense, Dense]:
     """LAMB: the step of adam, at a rate by which its norm is that of the parameter; returns parameter and moments.
 
@@ -222,6 +222,9 @@ def lamb(
     ----------
     moment1, moment2, iteration, beta1, beta2, epsilon
         As in adam.
+    bias_correction : bool
+        Without, moments are not corrected for zeros at first: the step is ``moment1 / (sqrt(moment2) + epsilon)``, as
+        in Paddle before 2.1.
     lazy : bool
         True if SelectedRows leave other rows alone; norms are those of the listed rows then.
     lr, duplicates, maximize, clip_value, clip_norm, mask
@@ -231,8 +234,7 @@ def lamb(
     >>> lamb(np.array([3., 4.]), np.array([1., 1.]), *zeros, lr=0.1, iteration=0, weight_decay=0.0)[0].round(4)
     array([2.6464, 3.6464])
     """
-    rate, _ = adam_rate(1.0, beta1, beta2, iteration, False)
-    epsilon = corrected(epsilon, beta1, beta2, iteration)
+    rate, epsilon = direction_numbers(beta1, beta2, epsilon, iteration, bias_correction)
     moment1, moment2 = beta1 * moment1 + (1 - beta1) * grad, beta2 * moment2 + (1 - beta2) * grad * grad
     step = rate * moment1 / np.maximum(np.sqrt(moment2) + epsilon, LEAST_DIVISOR) + weight_decay * param
     ratio = trust_ratio((param * param).sum(), (step * step).sum())

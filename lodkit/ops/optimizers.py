@@ -206,6 +206,7 @@ def ftrl(
     beta: float = 1.0,
     l1: float = 0.0,
     l2: float = 0.0,
+    lr_power: float = -0.5,
 ) -> tuple[Dense, ...]:
     """FTRL-Proximal, in place; returns the parameter and its accumulators.
 
@@ -223,6 +224,8 @@ def ftrl(
         Larger than 0; often called alpha.
     beta, l1, l2 : float
         ``l1`` makes parameters exactly 0.
+    lr_power : float
+        At most 0: the accumulated squares are taken to the power ``-lr_power`` in place of the square root.
     duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
         As in sgd.
 
@@ -232,8 +235,9 @@ def ftrl(
            [-0.5,  0. ]])
     """
     n = squared + grad * grad
-    z = linear + grad - (np.sqrt(n) - np.sqrt(squared)) / lr * param
-    return (np.clip(z, -l1, l1) - z) / np.maximum((beta + np.sqrt(n)) / lr + l2, LEAST_DIVISOR), n, z
+    root, before = n**-lr_power, squared**-lr_power
+    z = linear + grad - (root - before) / lr * param
+    return (np.clip(z, -l1, l1) - z) / np.maximum((beta + root) / lr + l2, LEAST_DIVISOR), n, z
 
 
 def _shrinks(attrs):

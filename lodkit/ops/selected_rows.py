@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import builtins
 import itertools
+from typing import Literal
 
 import numpy as np
 
 from ..arrays import cast_to, check_values, native, total_dtype, writable
-from ..errors import DTypeError, ShapeMismatchError
+from ..errors import DTypeError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import OPS, Dense, VarDesc, VarType, op
 from .shared import plain
+from .shared.tables import check_padding
 
 
 def check_alike(xs):
@@ -58,25 +60,39 @@ def _(call, grad):
     return gather_selected_rows(merged._with_value(value_gradient(grad)), x._rows)
 
 
-def prepare_rows(on, x, ids):
+def prepare_rows(on, x, ids, padding_idx=None):
     """Check the inputs of gather_selected_rows on any device. Returns the ids."""
     check_values(x.value.dtype, "gather_selected_rows")
+    check_padding(padding_idx, x.height)
     return on.checked_ids(ids, x.height)
 
 
+def refuse_absent(ids, at, padding_idx):
+    """Refuse ids of rows that are not listed, by these ids and their positions; that of padding needs none."""
+    for i, row in zip(at.tolist(), ids.tolist(), strict=True):
+        if row != padding_idx:
+            raise RowIndexError(f'ids[{i}] = {row} is no row of x; add the row, or read zeros by absent="zeros"')
+
+
 @op(rowwise=("ids",))
-def gather_selected_rows(x: SelectedRows, ids: Dense, /) -> Dense:
+def gather_selected_rows(
+    x: SelectedRows, ids: Dense, /, *, absent: Literal["zeros", "raise"] = "zeros", padding_idx: int | None = None
+) -> Dense:
     """Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed.
 
     Parameters
     ----------
     x : SelectedRows
     ids : array of int32 or int64 of any shape, LoDTensor, or list
+    absent : {"zeros", "raise"}
+        What rows that are not listed give. A table that is SelectedRows, as Paddle's, has a row for every id.
+    padding_idx : int, optional
+        This row reads as zeros, listed or not, and gets no gradient.
 
     Raises
     ------
     RowIndexError
-        An id is negative or not below the height.
+        An id is negative or not below the height, or its row is not listed and ``absent`` is "raise".
 
     Examples
     --------
@@ -84,12 +100,18 @@ def gather_selected_rows(x: SelectedRows, ids: Dense, /) -> Dense:
     array([[4.],
            [0.]])
     """
-    ids = prepare_rows(plain, x, ids)
-    return added(x._rows, x.value, x.height)[ids].astype(native(x.dtype))
+    ids = prepare_rows(plain, x, ids, padding_idx)
+    if absent == "raise":
+        at = np.flatnonzero(~np.isin(ids, x._rows))
+        refuse_absent(ids.reshape(-1)[at], at, padding_idx)
+    dense = added(x._rows, x.value, x.height)
+    if padding_idx is not None:
+        dense[padding_idx] = 0
+    return dense[ids].astype(native(x.dtype))
 
 
 @gather_selected_rows.infer_rule
-def _(x, ids):
+def _(x, ids, *, absent="zeros", padding_idx=None):
     return x.but(type=VarType.LOD_TENSOR, dims=(*ids.dims, *x.dims[1:]), lod_level=ids.lod_level)
 
 
@@ -98,7 +120,7 @@ def _(call, grad):
     x, ids = call.inputs
     ids = values_of(ids)
     rows = SelectedRows(ids.reshape(-1), values_of(grad).reshape(-1, *x.shape[1:]), x.height)
-    return gather_selected_rows(rows, x._rows), None
+    return gather_selected_rows(rows, x._rows, padding_idx=call.attrs["padding_idx"]), None
 
 
 @op(rowwise=True)

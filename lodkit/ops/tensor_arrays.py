@@ -16,6 +16,8 @@ from .rank_table import lod_rank_table
 from .shared.features import check_items
 from .shared.sequences import picked
 
+MOST_FILLED = 1 << 20  # elements that one write adds: an index of more is a mistake
+
 
 def prepare_steps(x, table):
     """Check that ``x`` has the sequences that the table ranks."""
@@ -55,10 +57,19 @@ def prepare_array(table, array):
             raise LoDMismatchError(f"{name}: element {t} has {count} {what}, but {needed} sequences run at step {t}")
 
 
-def written(array, index):
-    """The array behind its first element, with that element at an index."""
+def written(array, index, fill):
+    """The array behind its first element, with that element at an index; up to it there are empty ones to ``fill``."""
     x, *elements = array
-    _check_index("write_to_array", elements, index, len(elements))
+    if not fill or index < 0:
+        _check_index("write_to_array", elements, index, len(elements))
+    elif index > MOST_FILLED + len(elements):
+        raise RowIndexError(
+            f"write_to_array: index {index} is behind an array of {len(elements)} elements; it is filled by at most "
+            f"{MOST_FILLED}, pass an index of at most {MOST_FILLED + len(elements)}"
+        )
+    if index > len(elements):
+        check_rows(values_of(x), "the tensor")
+        elements += [x[:0] for _ in range(index - len(elements))]
     elements[index : index + 1] = [x]
     return tuple(elements)
 
@@ -200,7 +211,7 @@ def _(call, grad):
 
 
 @op
-def write_to_array(*array: Dense | LoDTensor, index: int) -> tuple:
+def write_to_array(*array: Dense | LoDTensor, index: int, fill: bool = False) -> tuple:
     """Put a tensor, the first input, into the array that follows it. write_to_array of Paddle.
 
     Parameters
@@ -209,6 +220,8 @@ def write_to_array(*array: Dense | LoDTensor, index: int) -> tuple:
         The tensor to put there, and the elements so far.
     index : int
         The element that it becomes, or their number, to append it.
+    fill : bool
+        An index behind their number is taken too: elements without rows are between.
 
     Returns
     -------
@@ -218,16 +231,16 @@ def write_to_array(*array: Dense | LoDTensor, index: int) -> tuple:
     Raises
     ------
     RowIndexError
-        ``index`` is behind the end, where Paddle adds undefined elements.
+        ``index`` is behind the end, without ``fill``; Paddle adds undefined elements.
 
     >>> write_to_array(np.array([9]), np.array([1]), np.array([2, 3]), index=1)
     (array([1]), array([9]))
     """
-    return written(array, index)
+    return written(array, index, fill)
 
 
 @write_to_array.infer_rule
-def _(*array, index):
+def _(*array, index, fill=False):
     return array_desc(array)
 
 

@@ -12,6 +12,7 @@ from .. import ops
 from ..tracebacks import surface
 from . import _arrays, _beams, _crf, _ctc, _optimizers, _recurrent_layers, _sequences, _tables, _units, _values
 from ._types import TYPES, Inferring, Running, SlotError, call
+from ._versions import following
 from .feeding import DataFeeder, create_lod_tensor, create_random_int_lodtensor
 from .streams.bytes import StreamError
 from .streams.reading import load, load_combine, loads
@@ -24,6 +25,7 @@ __all__ = [
     "StreamError",
     "create_lod_tensor",
     "create_random_int_lodtensor",
+    "default_version",
     "dumps",
     "infer_op",
     "load",
@@ -35,8 +37,12 @@ __all__ = [
 ]
 
 
+#: The version of Paddle that ``run_op`` and ``infer_op`` follow where they are given none; may be set.
+default_version = "2.6"
+
+
 @surface
-def run_op(op_type, inputs, attrs=None):
+def run_op(op_type, inputs, attrs=None, *, version=None):
     """Run an operator type of Paddle.
 
     Parameters
@@ -45,6 +51,9 @@ def run_op(op_type, inputs, attrs=None):
     inputs : dict
         Slot -> array, LoDTensor or SelectedRows; a list of them where Paddle takes several.
     attrs : dict, optional
+    version : str, optional
+        The version of Paddle whose values are wanted, as "1.8" or "2.6.2", where they differ: in ``adam`` and ``lamb``.
+        ``lodkit.paddle.default_version`` without it.
 
     Returns
     -------
@@ -58,11 +67,11 @@ def run_op(op_type, inputs, attrs=None):
     >>> lodkit.paddle.run_op("sequence_pool", {"X": x}, {"pooltype": "SUM"})["Out"].ravel()
     array([1., 6.])
     """
-    return call(Running(), op_type, inputs, attrs or {})
+    return call(following(Running, default_version if version is None else version), op_type, inputs, attrs or {})
 
 
 @surface
-def infer_op(op_type, descs, attrs=None):
+def infer_op(op_type, descs, attrs=None, *, version=None):
     """Describe the outputs of an operator type from VarDesc of its inputs.
 
     Parameters
@@ -71,10 +80,12 @@ def infer_op(op_type, descs, attrs=None):
     descs : dict
         Slot -> VarDesc (or a list of them).
     attrs : dict, optional
+    version : str, optional
+        As in ``run_op``: Paddle's ``lamb`` has other outputs before 2.1.
 
     Returns
     -------
     dict
         Slot -> VarDesc.
     """
-    return call(Inferring(), op_type, descs, attrs or {})
+    return call(following(Inferring, default_version if version is None else version), op_type, descs, attrs or {})

@@ -48,8 +48,11 @@ def shrink_rnn_memory(ops, X, RankTable, I):  # noqa: E741
 
 @op_type
 def write_to_array(ops, X, I, Out: list | None = None):  # noqa: E741
-    """In a program the array is the output alone, and is changed; here what it was until now is the input Out."""
-    return {"Out": _array(ops.write_to_array(X, *(Out or ()), index=_number(I)))}
+    """In a program the array is the output alone, and is changed; here what it was until now is the input Out.
+
+    Elements between its end and I have no rows.
+    """
+    return {"Out": _array(ops.write_to_array(X, *(Out or ()), index=_number(I), fill=True))}
 
 
 @op_type

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from ..lod import LoDTensor, values_of
 from ..registry import VarDesc
-from ._types import op_type, without_last
-
-
-def _rank(x):
-    return len(x.dims if isinstance(x, VarDesc) else values_of(x).shape)
+from ._types import op_type, rank, without_last
 
 
 def _lengths(x):
@@ -22,7 +18,7 @@ def _lengths(x):
 
 def _labels(ops, x, slot, lengths):
     """One number per step, of sequences or of padded rows."""
-    x = without_last(x, slot) if _rank(x) == (2 if lengths is None else 3) else x
+    x = without_last(x, slot) if rank(x) == (2 if lengths is None else 3) else x
     return x if lengths is None else ops.sequence_unpad(x, lengths)
 
 

@@ -11,9 +11,11 @@ from ..ops.adam_optimizers import check_power
 from ..ops.shared.updates import check_power_of_beta, iteration_of, one_number
 from ..registry import VarDesc
 from ..signals import uninterrupted
-from ._types import op_type
+from ._types import dtype_of_variable, one_float, op_type
 
 POWERS = "Beta1Pow", "Beta2Pow"
+#: The versions of Paddle from which epsilon of adam, and the moments of lamb, are corrected for zeros at first.
+CORRECTED_EPSILON, CORRECTED_LAMB = (2, 0), (2, 1)
 SUBNORMAL = 1.2e-38  # float32 powers below have lost digits
 
 
@@ -31,11 +33,11 @@ def _named(outputs, *slots):
     return dict(zip(slots, outputs, strict=True))
 
 
-def _refused(name, **attrs):
-    """Refuse what no operator underneath does; each is the value that is given and the only one there is."""
-    for attr, (given, only) in attrs.items():
-        if given != only:
-            raise NotImplementedError(f"{name} takes {attr}={only!r} only, got {given!r}")
+def _rescaled(ops, grad, by):
+    """A gradient times a number, before anything else happens to it."""
+    if not is_number(by):
+        raise TypeError(f"rescale_grad must be a number, got {by!r:.80}")
+    return ops.scale(grad, scale=by) if by != 1.0 else grad
 
 
 @op_type
@@ -68,8 +70,7 @@ def proximal_adagrad(ops, Param, Grad, Moment, LearningRate, *, l1=0.0, l2=0.0):
 
 @op_type
 def ftrl(ops, Param, SquaredAccumulator, LinearAccumulator, Grad, LearningRate, *, l1=0.0, l2=0.0, lr_power=-0.5):
-    _refused("ftrl", lr_power=(lr_power, -0.5))
-    settings = {"lr": _rate(LearningRate), "beta": 0.0, "l1": l1, "l2": 2 * l2}
+    settings = {"lr": _rate(LearningRate), "beta": 0.0, "l1": l1, "l2": 2 * l2, "lr_power": lr_power}
     outputs = ops.ftrl(Param, Grad, SquaredAccumulator, LinearAccumulator, **settings)
     return _named(outputs, "ParamOut", "SquaredAccumOut", "LinearAccumOut")
 
@@ -87,13 +88,12 @@ def momentum(
     regularization_method="",
     regularization_coeff=0.0,
     rescale_grad=1.0,
-    multi_precision=False,
 ):
-    _refused("momentum", rescale_grad=(rescale_grad, 1.0), multi_precision=(multi_precision, False))
     settings = {"momentum": mu, "nesterov": use_nesterov}
     if regularization_method == "l2_decay":
         settings["weight_decay"] = regularization_coeff
-    return _named(ops.momentum(Param, Grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut")
+    grad = _rescaled(ops, Grad, rescale_grad)
+    return _named(ops.momentum(Param, grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut")
 
 
 @op_type
@@ -109,11 +109,10 @@ def lars_momentum(
     lars_weight_decay=0.0005,
     epsilon=0.0,
     rescale_grad=1.0,
-    multi_precision=False,
 ):
-    _refused("lars_momentum", rescale_grad=(rescale_grad, 1.0), multi_precision=(multi_precision, False))
     settings = {"momentum": mu, "coefficient": lars_coeff, "weight_decay": lars_weight_decay, "epsilon": epsilon}
-    return _named(ops.lars(Param, Grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut")
+    grad = _rescaled(ops, Grad, rescale_grad)
+    return _named(ops.lars(Param, grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut")
 
 
 @op_type
@@ -131,6 +130,9 @@ def rmsprop(
     momentum=0.0,
     centered=False,
 ):
+    if centered and is_number(decay) and is_array(values_of(Param)) and dtype_of_variable(Param) == np.float32:
+        # Attributes of Paddle are float32: where the variance nearly vanishes, what they round is what is left of it.
+        decay = float(np.float32(decay))
     settings = {"lr": _rate(LearningRate), "decay": decay, "momentum": momentum, "epsilon": epsilon}
     means = [MeanGrad] if centered else []
     outputs = [*ops.rmsprop(Param, Grad, MeanSquare, Moment, *means, **settings)]
@@ -148,7 +150,8 @@ def adadelta(ops, Param, Grad, AvgSquaredGrad, AvgSquaredUpdate, LearningRate=No
 
 @op_type
 def adamax(ops, Param, Grad, LearningRate, Moment, InfNorm, Beta1Pow, *, beta1=0.9, beta2=0.999, epsilon=1e-8):
-    settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "iteration": _iteration(Beta1Pow, beta1)}
+    settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "epsilon_on_norm": True}
+    settings["iteration"] = _iteration(Beta1Pow, beta1)
     outputs = ops.adamax(Param, Grad, Moment, InfNorm, lr=_rate(LearningRate), **settings)
     return _named(outputs, "ParamOut", "MomentOut", "InfNormOut")
 
@@ -183,8 +186,13 @@ def _common_iteration(powers, betas):
     return _iteration(second, betas[1])
 
 
-def _adam(ops, update, inputs, powers, lr, beta1, beta2, epsilon, **settings):
-    """Run an update of the family of adam, then advance the powers of its betas, which are checked before."""
+def _adam(ops, update, inputs, powers, lr, beta1, beta2, epsilon, tensors=(None, None, None), **settings):
+    """Run an update of the family of adam, then advance the powers of its betas, which are checked before.
+
+    ``tensors`` are numbers in place of the betas and of epsilon.
+    """
+    named = zip(("Beta1Tensor", "Beta2Tensor", "EpsilonTensor"), tensors, (beta1, beta2, epsilon), strict=True)
+    beta1, beta2, epsilon = (one_float(tensor, slot, number) for slot, tensor, number in named)
     _check_powers(powers, dict(zip(("Param", "Grad", "Moment1", "Moment2"), inputs, strict=True)))
     iteration = _common_iteration(powers, (beta1, beta2))
     settings |= {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "iteration": iteration}
@@ -204,18 +212,19 @@ def adam(
     Moment2,
     Beta1Pow,
     Beta2Pow,
+    Beta1Tensor=None,
+    Beta2Tensor=None,
+    EpsilonTensor=None,
     *,
     beta1=0.9,
     beta2=0.999,
     epsilon=1e-8,
     lazy_mode=False,
-    min_row_size_to_use_multithread=1000,
-    multi_precision=False,
-    use_global_beta_pow=False,
 ):
-    _refused("adam", multi_precision=(multi_precision, False), use_global_beta_pow=(use_global_beta_pow, False))
+    """Before 2.0 epsilon is added to the root of the squares as it is, not corrected for zeros at first."""
     inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
-    settings = {"lazy": lazy_mode, "corrected_epsilon": True}
+    settings = {"lazy": lazy_mode, "corrected_epsilon": ops.version >= CORRECTED_EPSILON}
+    settings["tensors"] = Beta1Tensor, Beta2Tensor, EpsilonTensor
     return _adam(ops, ops.adam, inputs, powers, LearningRate, beta1, beta2, epsilon, **settings)
 
 
@@ -229,26 +238,20 @@ def adamw(
     Moment2,
     Beta1Pow,
     Beta2Pow,
+    Beta1Tensor=None,
+    Beta2Tensor=None,
+    EpsilonTensor=None,
     *,
     beta1=0.9,
     beta2=0.999,
     epsilon=1e-8,
     lazy_mode=False,
-    min_row_size_to_use_multithread=1000,
-    multi_precision=False,
-    use_global_beta_pow=False,
-    lr_ratio=1.0,
     coeff=0.01,
     with_decay=False,
 ):
-    _refused(
-        "adamw",
-        multi_precision=(multi_precision, False),
-        use_global_beta_pow=(use_global_beta_pow, False),
-        lr_ratio=(lr_ratio, 1.0),
-    )
     inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
     settings = {"lazy": lazy_mode, "weight_decay": coeff if with_decay else 0.0}
+    settings["tensors"] = Beta1Tensor, Beta2Tensor, EpsilonTensor
     return _adam(ops, ops.adamw, inputs, powers, LearningRate, beta1, beta2, epsilon, **settings)
 
 
@@ -267,11 +270,14 @@ def lamb(
     beta1=0.9,
     beta2=0.999,
     epsilon=1e-6,
-    multi_precision=False,
 ):
-    _refused("lamb", multi_precision=(multi_precision, False))
+    """Before 2.1 moments are not corrected for zeros at first, and the powers stay as they are."""
     inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
-    return _adam(ops, ops.lamb, inputs, powers, LearningRate, beta1, beta2, epsilon, weight_decay=weight_decay)
+    if ops.version >= CORRECTED_LAMB:
+        return _adam(ops, ops.lamb, inputs, powers, LearningRate, beta1, beta2, epsilon, weight_decay=weight_decay)
+    settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "weight_decay": weight_decay}
+    outputs = ops.lamb(*inputs, lr=_rate(LearningRate), iteration=0, bias_correction=False, **settings)
+    return _named(outputs, "ParamOut", "Moment1Out", "Moment2Out")
 
 
 @op_type

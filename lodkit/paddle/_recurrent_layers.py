@@ -20,7 +20,7 @@ def _check_peepholes(name, weight, bias, use_peepholes):
 @op_type
 def lstm(
     ops, Input, Weight, Bias, H0=None, C0=None, *, use_peepholes=True, is_reverse=False, gate_activation="sigmoid",
-    cell_activation="tanh", candidate_activation="tanh", is_test=False,
+    cell_activation="tanh", candidate_activation="tanh",
 ):  # fmt: skip
     _check_peepholes("lstm", Weight, Bias, use_peepholes)
     attrs = {"gate_activation": gate_activation, "cell_activation": cell_activation, "reverse": is_reverse}
@@ -33,7 +33,7 @@ def lstm(
 def lstmp(
     ops, Input, Weight, ProjWeight, Bias, H0=None, C0=None, *, use_peepholes=True, is_reverse=False, cell_clip=0.0,
     proj_clip=0.0, gate_activation="sigmoid", cell_activation="tanh", candidate_activation="tanh",
-    proj_activation="tanh", is_test=False,
+    proj_activation="tanh",
 ):  # fmt: skip
     _check_peepholes("lstmp", Weight, Bias, use_peepholes)
     activations = {"gate_activation": gate_activation, "cell_activation": cell_activation}
@@ -46,8 +46,8 @@ def lstmp(
 
 @op_type
 def fusion_lstm(
-    ops, X, WeightX, WeightH, Bias, H0=None, C0=None, *, use_peepholes=True, is_reverse=False, use_seq=True,
-    gate_activation="sigmoid", cell_activation="tanh", candidate_activation="tanh", use_mkldnn=False, is_test=False,
+    ops, X, WeightX, WeightH, Bias, H0=None, C0=None, *, use_peepholes=True, is_reverse=False,
+    gate_activation="sigmoid", cell_activation="tanh", candidate_activation="tanh",
 ):  # fmt: skip
     _check_peepholes("fusion_lstm", WeightH, Bias, use_peepholes)
     attrs = {"gate_activation": gate_activation, "cell_activation": cell_activation, "reverse": is_reverse}
@@ -64,7 +64,7 @@ def _modes(gate_activation, activation, is_reverse, origin_mode):
 @op_type
 def gru(
     ops, Input, Weight, Bias=None, H0=None, *, activation="tanh", gate_activation="sigmoid", is_reverse=False,
-    origin_mode=False, is_test=False,
+    origin_mode=False,
 ):  # fmt: skip
     modes = _modes(gate_activation, activation, is_reverse, origin_mode)
     return {"Hidden": ops.gru(Input, None, Weight, Bias, H0, **modes)[0]}
@@ -73,7 +73,7 @@ def gru(
 @op_type
 def fusion_gru(
     ops, X, WeightX, WeightH, Bias=None, H0=None, *, activation="tanh", gate_activation="sigmoid", is_reverse=False,
-    use_seq=True, origin_mode=False, use_mkldnn=False, is_test=False,
+    origin_mode=False,
 ):  # fmt: skip
     modes = _modes(gate_activation, activation, is_reverse, origin_mode)
     return {"Hidden": ops.gru(X, WeightX, WeightH, Bias, H0, **modes)[0]}

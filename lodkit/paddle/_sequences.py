@@ -7,16 +7,15 @@ sequence_topk_avg_pooling, which Paddle's gradient reads.
 from __future__ import annotations
 
 from ..arrays import is_integer, listed
-from ..lod import values_of
-from ..registry import DATA_TYPES, VarDesc
-from ._types import SlotError, as_int32, one_integer, op_type, vector, width, without_last
+from ..registry import DATA_TYPES
+from ._types import SlotError, as_int32, flattened, one_integer, op_type, rank, vector, width, without_last
 
 POOLS = {"SUM": "sum", "AVERAGE": "average", "SQRT": "sqrt", "MAX": "max", "LAST": "last", "FIRST": "first"}
 _NAMES = {code: name for name, code in DATA_TYPES.items()}
 
 
 @op_type
-def sequence_softmax(ops, X, *, use_cudnn=False, data_format="AnyLayout", use_mkldnn=False):
+def sequence_softmax(ops, X):
     return {"Out": ops.sequence_softmax(X)}
 
 
@@ -51,8 +50,7 @@ def sequence_pad(ops, X, PadValue, *, padded_length=-1):
 @op_type
 def sequence_unpad(ops, X, Length):
     out = ops.sequence_unpad(X, Length)
-    rank = len(X.dims if isinstance(X, VarDesc) else values_of(X).shape)
-    return {"Out": ops.sequence_reshape(out, new_dim=1) if rank == 2 else out}
+    return {"Out": ops.sequence_reshape(out, new_dim=1) if rank(X) == 2 else out}
 
 
 @op_type
@@ -67,7 +65,7 @@ def sequence_mask(ops, X, MaxLenTensor=None, *, maxlen=-1, out_dtype=3):
 
 
 @op_type
-def sequence_pool(ops, X, *, pooltype="AVERAGE", pad_value=0.0, is_test=False):
+def sequence_pool(ops, X, *, pooltype="AVERAGE", pad_value=0.0):
     if pooltype not in POOLS:
         raise ValueError(f"pooltype must be one of {', '.join(POOLS)}, got {pooltype!r}")
     if pooltype != "MAX":
@@ -128,7 +126,7 @@ def lod_reset(ops, X, Y=None, *, target_lod=(), append=False):
         return {"Out": ops.lod_reset(X, target_lod=target_lod, append=append)}
     if getattr(Y, "lod_level", 0):
         return {"Out": ops.lod_reset(X, Y)}  # all levels of Y, regardless of append
-    return {"Out": ops.lod_reset(X, ops.offsets_to_lengths(Y), append=append)}
+    return {"Out": ops.lod_reset(X, ops.offsets_to_lengths(flattened(Y)), append=append)}
 
 
 @op_type

@@ -2,7 +2,8 @@
 
 ``@op_type def sequence_pool(ops, X, *, pooltype="AVERAGE")``: parameters before the star are input slots (a default
 makes them optional), those after it attributes. A slot ``X: list`` takes several variables, and always comes as a list;
-in any other, numbers and lists of them come as arrays. ``ops.sequence_pool`` runs the operator, or infers from
+a slot ``X: tuple`` takes one, or an array of tensors, which comes as a list; in any other, a list of one variable is
+that one. Numbers and lists of them come as arrays. ``ops.sequence_pool`` runs the operator, or infers from
 descriptions: one function serves both, and returns ``{output slot: value}``.
 """
 
@@ -10,20 +11,23 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
-from ..arrays import cast, flat, from_lists, integers, is_array, to_device
+from ..arrays import cast, dtype_of, flat, from_lists, integers, is_array, to_device
 from ..arrays.checks import PLAIN
 from ..errors import LodkitError
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
 from ..lod.large import is_size, no_memory
+from ..ops.shared.updates import one_number
 from ..public import public
-from ..registry import OPS, VarDesc
+from ..registry import OPS, VarDesc, VarType
 from ..registry.catalogue import Names
 from ..registry.kinds import LISTS
 from ..registry.tensor_doors import call_published, within
+from ._attributes import fixed, unread
 
 
 @public(home="lodkit.paddle")
@@ -33,10 +37,6 @@ class SlotError(LodkitError, ValueError):
 
 TYPES: Names = Names()
 
-#: Slots of what optimizers update in place; they look at the others themselves.
-#: Attributes of every operator in a saved program (origin, device), which no operator reads.
-IGNORED = frozenset({"op_role", "op_role_var", "op_namescope", "op_callstack", "op_device", "with_quant_attr"})
-
 
 def op_type(function):
     """Register a function as the operator type of its name."""
@@ -44,7 +44,14 @@ def op_type(function):
     return function
 
 
-class Running:
+class Following:
+    """Operators by name, and the version of Paddle that is followed, two numbers."""
+
+    def __init__(self, version):
+        self.version = version
+
+
+class Running(Following):
     """Operators of ``lodkit.OPS`` by name."""
 
     expected, takes_lists = "an array, a LoDTensor or SelectedRows", True
@@ -58,7 +65,7 @@ class Running:
         return isinstance(x, LoDTensor | SelectedRows | RankTable) or is_array(x)
 
 
-class Inferring:
+class Inferring(Following):
     """``infer`` of the operators by name."""
 
     expected, takes_lists = "a VarDesc", False
@@ -89,6 +96,8 @@ class Parameters:
         self.slots, self.attributes = ([p.name for p in found] for found in (slots, attributes))
         self.required, self.needed = ([p.name for p in found if p.default is p.empty] for found in (slots, attributes))
         self.many = frozenset(p.name for p in slots if str(p.annotation).startswith("list"))
+        self.arrays = frozenset(p.name for p in slots if p.annotation == "tuple")
+        self.unread, self.fixed = unread(function.__name__), fixed(function.__name__)
         self.checks = {p.name: CHECKED[type(p.default)] for p in attributes if type(p.default) in CHECKED}
 
 
@@ -110,10 +119,15 @@ def call(ops, name, inputs, attrs):
     for slot in inputs:
         if slot not in known.slots:
             raise SlotError(f"{name} has no input {slot}; its inputs are {', '.join(known.slots)}")
-    attrs = {attr: value for attr, value in attrs.items() if attr not in IGNORED}
+    attrs = {attr: value for attr, value in attrs.items() if attr not in known.unread}
+    for attr, only in known.fixed.items():
+        value = attrs.pop(attr, only)
+        if is_array(value) or value != only:
+            raise NotImplementedError(f"{name} takes {attr}={only!r} only, got {value!r:.80}")
     for attr, value in attrs.items():
         if attr not in known.attributes:
-            raise SlotError(f"{name} has no attribute {attr!r}; it has {', '.join(known.attributes) or 'none'}")
+            there = [*known.attributes, *known.fixed]
+            raise SlotError(f"{name} has no attribute {attr!r}; it has {', '.join(there) or 'none'}")
         test, expected = known.checks.get(attr, (None, ""))
         if test and not test(value):
             raise TypeError(f"{name}: {attr} must be {expected}, got {value!r}")
@@ -134,6 +148,8 @@ def _accepted(ops, name, known, slot, x):
     if slot in known.many:
         return [] if x is None else list(x) if isinstance(x, list | tuple) else [x]
     if isinstance(x, list | tuple) and any(map(ops.takes, x)):
+        if slot in known.arrays:
+            return [_accepted(ops, name, known, f"{slot}[{i}]", each) for i, each in enumerate(x)]
         if len(x) > 1:
             raise SlotError(f"{name}: {slot} takes one variable, got a list of {len(x)}")
         (x,) = x
@@ -158,6 +174,31 @@ def one_integer(x, slot):
     return found.item()
 
 
+def one_float(x, slot, otherwise):
+    """The number of a slot that has one, in place of an attribute; that one without it, and of a description."""
+    if x is None or isinstance(x, VarDesc):
+        return otherwise
+    found = values_of(x)
+    if math.prod(found.shape) != 1:
+        raise SlotError(f"{slot} must be one number, got shape {tuple(found.shape)}")
+    return one_number(to_device(found, "cpu"))
+
+
+def is_selected(x):
+    """True if a variable is SelectedRows, or the description of some."""
+    return isinstance(x, SelectedRows) or (isinstance(x, VarDesc) and x.type is VarType.SELECTED_ROWS)
+
+
+def dtype_of_variable(x):
+    """NumPy's type of the numbers of a value or a description."""
+    return x.dtype if isinstance(x, VarDesc) else dtype_of(x.value if isinstance(x, SelectedRows) else values_of(x))
+
+
+def rank(x):
+    """The number of dimensions of a value or a description."""
+    return len(x.dims if isinstance(x, VarDesc) else values_of(x).shape)
+
+
 def last(x):
     """The last dimension of a value or a description; None if it is unknown, or there is none."""
     size = (x.dims if isinstance(x, VarDesc) else values_of(x).shape)[-1:]
@@ -174,6 +215,13 @@ def as_int32(x):
 def vector(x):
     """Flatten one number per sequence, of shape (sequences, 1) in Paddle."""
     return x.but(dims=x.dims[:1]) if isinstance(x, VarDesc) else flat(values_of(x))
+
+
+def flattened(x):
+    """Flatten numbers that Paddle reads as they lie, of any shape."""
+    if isinstance(x, VarDesc):
+        return x if len(x.dims) == 1 else x.but(dims=(-1,))
+    return flat(values_of(x))
 
 
 def width(number):

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from ..arrays import MOST, flat, listed
+from ..arrays import MOST, flat, is_number, listed
 from ..lod import LoDTensor, SelectedRows, values_of
-from ..registry import VarDesc
-from ._types import SlotError, as_int32, op_type, without_last
+from ..registry import VarDesc, array_desc
+from ._types import SlotError, as_int32, dtype_of_variable, is_selected, one_float, op_type, rank, without_last
 
 
 @op_type
@@ -28,8 +28,12 @@ def sqrt(ops, X):
 
 
 @op_type
-def assign(ops, X):
-    return {"Out": ops.assign(X)}
+def assign(ops, X: tuple):
+    """X may be an array of tensors, each of which is copied."""
+    if not isinstance(X, list):
+        return {"Out": ops.assign(X)}
+    copies = [ops.assign(x) for x in X]
+    return {"Out": array_desc(copies) if isinstance(copies[0], VarDesc) else copies}
 
 
 @op_type
@@ -47,9 +51,21 @@ def isnan(ops, X):
     return {"Out": ops.isnan(X)}
 
 
+def _in_type_of(x, number):
+    """A number as Paddle takes it for integers: without its fraction."""
+    whole = dtype_of_variable(x).kind != "f" and is_number(number) and math.isfinite(number)
+    return int(number) if whole else number
+
+
 @op_type
-def clip(ops, X, *, min, max):
-    return {"Out": ops.clip_by_value(X, min=min, max=max)}
+def clip(ops, X, Min=None, Max=None, *, min=None, max=None):
+    """Min and Max are numbers in place of the attributes."""
+    bounds = {"min": one_float(Min, "Min of clip", min), "max": one_float(Max, "Max of clip", max)}
+    bounds = {name: _in_type_of(X, bound) for name, bound in bounds.items()}
+    for name, bound in bounds.items():
+        if bound is None and not isinstance(X, VarDesc):
+            raise SlotError(f"clip needs the attribute {name}, or the input {name.capitalize()}")
+    return {"Out": X if isinstance(X, VarDesc) and None in bounds.values() else ops.clip_by_value(X, **bounds)}
 
 
 @op_type
@@ -58,14 +74,17 @@ def clip_by_norm(ops, X, *, max_norm):
 
 
 @op_type
-def scale(ops, X, *, scale=1.0, bias=0.0, bias_after_scale=True):
-    return {"Out": ops.scale(X, scale=scale, bias=bias, bias_after_scale=bias_after_scale)}
+def scale(ops, X, ScaleTensor=None, *, scale=1.0, bias=0.0, bias_after_scale=True):
+    """ScaleTensor is a number in place of the attribute; integers are scaled by numbers without their fractions."""
+    scale = _in_type_of(X, one_float(ScaleTensor, "ScaleTensor of scale", scale))
+    return {"Out": ops.scale(X, scale=scale, bias=_in_type_of(X, bias), bias_after_scale=bias_after_scale)}
 
 
 @op_type
 def elementwise_mul(ops, X, Y, *, axis=-1):
-    """Y is one number, or of the shape of X."""
-    return {"Out": ops.elementwise_mul(X, Y)}
+    """Axes of length 1 repeat; the first axis of that with fewer axes is at ``axis`` of the other."""
+    factors = (Y, X) if not isinstance(X, SelectedRows) and rank(Y) > rank(X) else (X, Y)
+    return {"Out": ops.elementwise_mul(*factors, axis=axis)}
 
 
 @op_type
@@ -81,9 +100,25 @@ def cvm(ops, X, CVM=None, *, use_cvm=True):
 
 @op_type
 def fused_embedding_seq_pool(ops, W, Ids, *, combiner="sum", padding_idx=-1, is_sparse=False):
+    """Of several ids a row, the pooled rows of the first ones, then of the second ones ..., side by side."""
     padding_idx = None if padding_idx == -1 else padding_idx
     ids = without_last(Ids, "Ids of fused_embedding_seq_pool")
-    return {"Out": ops.embedding_bag(W, ids, pool=combiner, padding_idx=padding_idx, is_sparse=is_sparse)}
+    attrs = {"pool": combiner, "padding_idx": padding_idx, "is_sparse": is_sparse}
+    pooled = [ops.embedding_bag(W, column, **attrs) for column in _columns(ids)]
+    out = pooled[0] if len(pooled) == 1 else ops.concat_columns(*pooled)
+    unknown = isinstance(ids, VarDesc) and -1 in ids.dims[1:]
+    return {"Out": out.but(dims=(out.dims[0], -1)) if unknown else out}
+
+
+def _columns(ids):
+    """Sequences of ids, of several a row those of each place; as they are, of one a row."""
+    if isinstance(ids, VarDesc):
+        return [ids.but(dims=ids.dims[:1])] * (1 if -1 in ids.dims[1:] else math.prod(ids.dims[1:]))
+    values = values_of(ids)
+    if len(values.shape) == 1 or not isinstance(ids, LoDTensor):
+        return [ids]
+    values = values.reshape(values.shape[0], math.prod(values.shape[1:]))
+    return [ids.with_values(values[:, i]) for i in range(values.shape[1])]
 
 
 @op_type
@@ -97,20 +132,30 @@ def _column(ids):
 
 
 @op_type
-def split_ids(ops, Ids, *, num_outputs):
-    """Shard ``id % num_outputs``; ids ascend, each once, and rows of SelectedRows are summed."""
-    if isinstance(Ids, SelectedRows):
-        merged = ops.merge_selected_rows(Ids)
-        parts = ops.partition(merged._rows, merged.value, num_outputs=2 * num_outputs)
+def split_ids(ops, Ids: list, *, num_outputs):
+    """Shard ``id % num_outputs``; ids of all variables ascend, each once, and rows of SelectedRows keep their order."""
+    first = Ids[0]
+    if any(map(is_selected, Ids)):
+        if len(Ids) > 1:
+            raise SlotError(f"split_ids: Ids takes one variable of SelectedRows, got {len(Ids)}; sum them first")
+        if isinstance(first, VarDesc):
+            return {"Out": [first] * num_outputs}
+        parts = ops.partition(first._rows, first.value, num_outputs=2 * num_outputs)
         pairs = zip(parts[::2], parts[1::2], strict=True)
-        return {"Out": [SelectedRows(rows, value, Ids.height) for rows, value in pairs]}
-    ids = Ids.but(dims=(-1,)) if isinstance(Ids, VarDesc) else flat(values_of(Ids))
+        return {"Out": [SelectedRows(rows, value, first.height) for rows, value in pairs]}
+    if isinstance(first, VarDesc):
+        ids = first.but(dims=(-1,), lod_level=0)
+    else:
+        vectors = map(flat, map(values_of, Ids))
+        ids = ops.merge_id_lists(*(LoDTensor(x, [[len(x)]]) for x in vectors)).values
     return {"Out": [_column(part) for part in ops.partition(ops.unique(ids), num_outputs=num_outputs)]}
 
 
 @op_type
 def hash(ops, X, *, num_hash=1, mod_by=100000):
-    return {"Out": ops.hash_rows(X, num_hash=num_hash, mod_by=mod_by)}
+    """The bytes of ids are hashed: int32 make other numbers than int64, and int32 numbers."""
+    dtype = "int32" if dtype_of_variable(X) == np.int32 else "int64"
+    return {"Out": ops.hash_rows(X, num_hash=num_hash, mod_by=mod_by, dtype=dtype)}
 
 
 @op_type

@@ -22,7 +22,7 @@ SAMPLES = {
         (with_states(WIDE.shape, np.float32, WIDE, 2, True), {"lr": 0.5, "iteration": 9, "rectified": True}),
     ],
     "adamw": [*cases(2, iteration=3, epsilon=1e-3), case(3, iteration=3, epsilon=1e-3)],
-    "adamax": list(cases(2, iteration=3, epsilon=1e-3)),
+    "adamax": [*cases(2, iteration=3, epsilon=1e-3), case(2, iteration=3, epsilon=0.5, epsilon_on_norm=True)],
     "nadam": list(cases(2, iteration=3, epsilon=1e-3)),
     "radam": [case(2, iteration=9, epsilon=1e-3), case(2, iteration=0)],
 }

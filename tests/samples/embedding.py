@@ -30,7 +30,10 @@ SAMPLES = {
     "embedding_bag_weights_grad": [
         (i, {k: v for k, v in a.items() if k != "is_sparse"}) for i, a in BAG_GRADS if len(i) == 4
     ],
-    "lookup_table": LOOKUPS,
+    "lookup_table": [
+        *LOOKUPS,
+        *(((array(6, 3).astype(t), vector(4, 0, 4)), {"padding_idx": 0}) for t in (np.int8, np.int16, np.uint8, bool)),
+    ],
     "lookup_table_grad": [
         ((t, i, array(*i.shape, *t.shape[1:], dtype=t.dtype)), a) for (t, i), a in PLAIN_LOOKUPS if t.dtype.kind == "f"
     ]

@@ -30,7 +30,7 @@ def _flow(inputs, attrs, axis=1):
 
 BYTES = [
     ((rng.integers(0, 256, (6, *item)).astype(dtype), i), {})
-    for dtype in (np.uint8, bool)
+    for dtype in (np.uint8, bool, np.int8, np.int16)
     for item in ((), (5,), (16,), (2, 3))
     for i in (vector(4, 0, 4), vector())
 ]

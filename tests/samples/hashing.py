@@ -14,6 +14,8 @@ SAMPLES = {
         ((ROWS[1].astype(np.int32),), {"mod_by": 1}),
         ((np.empty((0, 2), np.int64),), {"mod_by": 10}),
         ((np.empty((2, 0), np.int64),), {"mod_by": 1 << 40}),
+        *(((x.astype(np.int32),), {"num_hash": 2, "mod_by": 2**31, "dtype": "int32"}) for x in ROWS),
+        ((LoDTensor(ROWS[2].astype(np.int32), [[1, 0, 2]]),), {"mod_by": 10, "dtype": "int32"}),
         (([[1, 2], [3, 4]],), {"num_hash": 2, "mod_by": 2**63 - 1}),
         ((LoDTensor(ROWS[2], [[1, 0, 2]]),), {"mod_by": 10}),
     ]

@@ -39,7 +39,10 @@ SAMPLES = {
     "wngrad": list(cases(0)),
     "storm": list(cases(1)),
     "lars": [*trusting(1, coefficient=0.5), (with_states((6, 3), np.float64, np.zeros((6, 3)), 1), {"lr": 0.5})],
-    "lamb": list(trusting(2, iteration=3, epsilon=1e-3)),
+    "lamb": [
+        *trusting(2, iteration=3, epsilon=1e-3),
+        (with_states((6, 3), np.float64, REPEATED, 2), {"lr": 0.5, "iteration": 3, "bias_correction": False}),
+    ],
     "dpsgd": [
         ((reals(6, 3), REPEATED), {"lr": 0.5, "clip_norm": 0.5}),
         ((reals(6, 3), REPEATED), {"lr": 0.5, "clip_norm": 0.5, "duplicates": "sequential", "sigma": 0.1}),

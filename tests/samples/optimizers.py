@@ -57,6 +57,9 @@ SAMPLES = {
         (with_states((), np.float64, reals(), 2), SCALAR),
         (with_states((6, 3), np.float64, REPEATED, 2), {"lr": 0.5, "beta": 0.0}),
         *((paired(*inputs), attrs) for inputs, attrs in optimizer_cases(2, FEW[:2], lr=0.5, l1=0.2)),
+        *((with_states((6, 3), np.float64, REPEATED, 2), {"lr": 0.5, "l1": 0.2, "lr_power": p}) for p in (-0.6, 0.0)),
+        (paired(*with_states((6, 3), np.float64, REPEATED, 2)), {"lr": 0.5, "l1": 0.2, "lr_power": -0.6}),
+        (with_states((4,), np.float32, reals(4, dtype=np.float32), 2), {"lr": 0.5, "lr_power": -1.0}),
     ],
     "rowwise_adagrad": [
         *optimizer_cases(1, [*FEW, (GRADIENTS[5], "merge")], rowwise=True, lr=0.5, epsilon=1e-3),

@@ -24,6 +24,8 @@ SAMPLES = {
     "shape": [((x,), {}) for x in (*GRADIENTS, reals(2, 3), reals(), BAGS[3], array(0, 2, dtype=np.int64))],
     "selected_rows_to_dense": [((g,), {}) for g in GRADIENTS],
     "gather_selected_rows": [((g, i), {}) for g in GRADIENTS for i in (vector(5, 0, 0, 2), BAGS[3], [[1], [2]])]
+    + [((g, [[0], [2]]), {"padding_idx": p}) for g in (GRADIENTS[1], GRADIENTS[1].merge()) for p in (0, 2, 3)]
+    + [((GRADIENTS[1], vector(2, 0, 3, 2)), {"absent": "raise", "padding_idx": 3})]
     + [((GRADIENTS[1], vector()), {}), ((GRADIENTS[2], np.array([[3, 1]], np.int32)), {})],
     "add_selected_rows": [((array(6, *g.shape[1:], dtype=g.dtype), g), {}) for g in GRADIENTS],
     "sum": [(xs, {}) for xs in SUMS],

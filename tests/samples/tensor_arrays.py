@@ -42,6 +42,8 @@ SAMPLES = {
         (ROWS, {"index": 2}),
         (SEQUENCES, {"index": 0}),
         ((vector(1, 2), vector(3)), {"index": 1}),
+        (ROWS, {"index": 4, "fill": True}),
+        (SEQUENCES, {"index": 3, "fill": True}),
     ],
     "read_from_array": [(ROWS, {"index": 0}), (ROWS, {"index": 2}), (SEQUENCES, {"index": 1})],
     "lod_array_length": [(ROWS, {}), (SEQUENCES[:1], {})],

@@ -13,7 +13,7 @@ from ...jit.llvm.vectors import COMPUTE_DTYPE
 
 _POINTERS = {
     np.dtype(name): ("uint16" if name == "float16" else name) + "*"
-    for name in ("float16", "float32", "float64", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+    for name in "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
 }
 _POINTERS[np.dtype(bool)] = "uint8*"  # masks, as results only
 _COMPUTE = {name: np.dtype(COMPUTE_DTYPE.get(name[:-1], name[:-1])) for name in _POINTERS.values()}

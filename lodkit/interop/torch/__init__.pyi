@@ -148,7 +148,7 @@ def array_to_lod_tensor(
 
 @overload
 def assign(x: SelectedRows, /) -> SelectedRows:
-    r"""Return a copy.
+    r"""Return a copy, of int8, int16, uint8 and bool too.
 
     >>> assign(np.array([1, 2]))
     array([1, 2])
@@ -156,11 +156,11 @@ def assign(x: SelectedRows, /) -> SelectedRows:
 
 @overload
 def assign(x: Tensor | ArrayLike | SelectedRows, /) -> Tensor:
-    r"""Return a copy."""
+    r"""Return a copy, of int8, int16, uint8 and bool too."""
 
 @overload
 def assign(x: Tensor | ArrayLike | LoDTensor | SelectedRows, /) -> LoDTensor:
-    r"""Return a copy."""
+    r"""Return a copy, of int8, int16, uint8 and bool too."""
 
 def batch_dense_to_sparse(ids: Tensor | LoDTensorLike, dense: Tensor | ArrayLike | LoDTensor, /) -> LoDTensor:
     r"""Return the entries in the columns of each sequence's ids, in the structure of the ids.
@@ -252,6 +252,8 @@ def cast(
 @overload
 def clip_by_value(x: SelectedRows, /, *, min: Number, max: Number) -> SelectedRows:
     r"""Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip.
+
+    Of integers, both bounds are whole, or infinite.
 
     >>> clip_by_value(np.array([-3., 0.5, 3.]), min=-1.0, max=1.0)
     array([-1. ,  0.5,  1. ])
@@ -377,24 +379,37 @@ def dropout(x: Tensor | ArrayLike | LoDTensor, /, *, rate: Number, seed: Integer
     r"""Put 0 in place of a share of all elements, and scale the others by ``1 / (1 - rate)``."""
 
 @overload
-def elementwise_mul(x: SelectedRows, y: Tensor | ArrayLike, /) -> SelectedRows:
-    r"""Return the products of elements: ``y`` is one number, or an array of the shape of ``x``.
+def elementwise_mul(x: SelectedRows, y: Tensor | ArrayLike, /, *, axis: Integer = -1) -> SelectedRows:
+    r"""Return the products of elements: of one number, an array of the shape of ``x``, or one that repeats to it.
+
+    Parameters
+    ----------
+    x : array, LoDTensor or SelectedRows
+    y : array of the type of x
+        Axes of length 1, of either array, repeat, as in NumPy. For SelectedRows one number, or an array of their shape.
+    axis : int
+        Where the first axis of ``y`` is among those of ``x``; by default its last one is the last of ``x``. Paddle's.
 
     >>> elementwise_mul(SelectedRows([2], [[3., 4.]], 3), np.array([2.]))
     SelectedRows(rows=[2], value=[[6., 8.]], height=3)
+    >>> elementwise_mul(np.array([[1., 2.], [3., 4.]]), np.array([10., 100.]), axis=0)
+    array([[ 10.,  20.],
+           [300., 400.]])
     """
 
 @overload
-def elementwise_mul(x: Tensor | ArrayLike | SelectedRows, y: Tensor | ArrayLike, /) -> Tensor:
-    r"""Return the products of elements: ``y`` is one number, or an array of the shape of ``x``."""
+def elementwise_mul(x: Tensor | ArrayLike | SelectedRows, y: Tensor | ArrayLike, /, *, axis: Integer = -1) -> Tensor:
+    r"""Return the products of elements: of one number, an array of the shape of ``x``, or one that repeats to it."""
 
 @overload
 def elementwise_mul(
     x: Tensor | ArrayLike | LoDTensor | SelectedRows,
     y: Tensor | ArrayLike | LoDTensor,
     /,
+    *,
+    axis: Integer = -1,
 ) -> LoDTensor:
-    r"""Return the products of elements: ``y`` is one number, or an array of the shape of ``x``."""
+    r"""Return the products of elements: of one number, an array of the shape of ``x``, or one that repeats to it."""
 
 def embedding_bag(
     table: Tensor | ArrayLike,
@@ -488,7 +503,7 @@ def gather(
     Parameters
     ----------
     data : array
-        Of packed rows (uint8) and masks (bool) too.
+        Of packed rows (uint8), masks (bool), int8 and int16 too.
     ids : array of int32 or int64 of any shape, LoDTensor (on axis 0), or list
     axis : int
         Negative ones count from the last axis.
@@ -574,18 +589,29 @@ def gather_ranges(data: Tensor | ArrayLike, ranges: Tensor | ArrayLike, /) -> tu
     """
 
 @overload
-def gather_selected_rows(x: Tensor | SelectedRows, ids: Tensor | ArrayLike, /) -> Tensor:
+def gather_selected_rows(
+    x: Tensor | SelectedRows,
+    ids: Tensor | ArrayLike,
+    /,
+    *,
+    absent: Literal['zeros', 'raise'] = 'zeros',
+    padding_idx: Integer | None = None,
+) -> Tensor:
     r"""Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed.
 
     Parameters
     ----------
     x : SelectedRows
     ids : array of int32 or int64 of any shape, LoDTensor, or list
+    absent : {"zeros", "raise"}
+        What rows that are not listed give. A table that is SelectedRows, as Paddle's, has a row for every id.
+    padding_idx : int, optional
+        This row reads as zeros, listed or not, and gets no gradient.
 
     Raises
     ------
     RowIndexError
-        An id is negative or not below the height.
+        An id is negative or not below the height, or its row is not listed and ``absent`` is "raise".
 
     Examples
     --------
@@ -595,7 +621,14 @@ def gather_selected_rows(x: Tensor | SelectedRows, ids: Tensor | ArrayLike, /) -
     """
 
 @overload
-def gather_selected_rows(x: Tensor | SelectedRows, ids: Tensor | ArrayLike | LoDTensor, /) -> LoDTensor:
+def gather_selected_rows(
+    x: Tensor | SelectedRows,
+    ids: Tensor | ArrayLike | LoDTensor,
+    /,
+    *,
+    absent: Literal['zeros', 'raise'] = 'zeros',
+    padding_idx: Integer | None = None,
+) -> LoDTensor:
     r"""Return ``x.to_dense()[ids]`` without the dense array: duplicates summed, zeros for rows that are not listed."""
 
 @overload
@@ -1145,6 +1178,7 @@ def lookup_table(
     Parameters
     ----------
     table : array of shape (height, *item)
+        Of int8, int16, uint8 and bool too, which are moved as they are.
     ids : array of int32 or int64 of any shape, LoDTensor, or list
     padding_idx : int, optional
         This row reads as zeros and gets no gradient.
@@ -1838,6 +1872,8 @@ def scale(
     bias_after_scale: _Bool = True,
 ) -> SelectedRows:
     r"""Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale.
+
+    Of integers, both numbers are whole, and the result is of their type, in which it wraps around.
 
     >>> scale(SelectedRows([1, 1], [[1.], [2.]], 3), scale=0.5)
     SelectedRows(rows=[1, 1], value=[[0.5], [1.]], height=3)

@@ -5,11 +5,9 @@ Norms are the devices' own.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from ...arrays import check_gradient, check_values, dtype_of
+from ...arrays import SMALL_TYPES, check_gradient, check_values, dtype_of
 from ...arrays.objects import refuse_objects
 from ...lod import LoDTensor, SelectedRows
 from ...ops import elementwise as ops
@@ -19,13 +17,19 @@ from .array_api import namespace, rounded, wide
 BOTH = "cpu", "cuda"
 
 
-def map_values(op, function, floating=False, merge=True, devices=BOTH):
-    """Register an operator whose kernel is ``function(xp, x, **attributes)``, for all kinds, on these devices."""
+def map_values(op, function, floating=False, merge=True, devices=BOTH, whole=None, also=frozenset()):
+    """Register an operator whose kernel is ``function(xp, x, **attributes)``, for all kinds, on these devices.
+
+    ``whole(dtype, **attributes)`` are the attributes for integers; ``also`` are other types that it takes.
+    """
 
     def run(x, attrs):
-        dtype = check_values(dtype_of(x), op.name, floating=floating)
+        dtype = check_values(dtype_of(x), op.name, floating=floating, also=also)
+        attrs = {**op.defaults, **attrs}
+        if whole and dtype.kind != "f":
+            attrs = whole(dtype, **attrs)
         with np.errstate(all="ignore"):
-            return rounded(function(namespace(x), wide(x), **{**op.defaults, **attrs}), dtype)
+            return rounded(function(namespace(x), wide(x), **attrs), dtype)
 
     def dense(x: Dense, /, **attrs):
         return run(x, attrs)
@@ -41,7 +45,7 @@ def map_values(op, function, floating=False, merge=True, devices=BOTH):
 
 def _bound(x, number):
     """A bound in the type of the elements, infinite where it is larger than those."""
-    return float(dtype_of(x).type(number))
+    return dtype_of(x).type(number).item()
 
 
 def _clip(xp, x, *, min, max):
@@ -50,38 +54,17 @@ def _clip(xp, x, *, min, max):
 
 
 def _scale(xp, x, *, scale, bias, bias_after_scale):
-    shift = bias if bias_after_scale else scale * bias
-    return x * scale + shift if shift else x * scale
+    if not bias:
+        return x * scale
+    return x * scale + bias if bias_after_scale else (x + bias) * scale
 
 
 map_values(ops.abs, lambda xp, x: xp.abs(x))
 map_values(ops.square, lambda xp, x: xp.square(x))
 map_values(ops.sqrt, lambda xp, x: xp.sqrt(x), floating=True)
-map_values(ops.clip_by_value, _clip, floating=True)
-map_values(ops.scale, _scale, floating=True, merge="bias")
-map_values(ops.assign, lambda xp, x: xp.asarray(x, copy=True), merge=False)
-
-
-def _product(x, y):
-    xp, dtype = namespace(x), ops.check_factor(x, y)
-    factor = wide(y) if tuple(y.shape) == tuple(x.shape) else xp.reshape(wide(y), (1,) * len(x.shape))
-    with np.errstate(all="ignore"):
-        return rounded(wide(x) * factor, dtype)
-
-
-@ops.elementwise_mul.kernel("cpu")
-@ops.elementwise_mul.kernel("cuda")
-def multiply(x: Dense, y, /):
-    return _product(x, y)
-
-
-@ops.elementwise_mul.kernel("cpu")
-@ops.elementwise_mul.kernel("cuda")
-def multiply_selected(x: SelectedRows, y, /):
-    ops.check_factor(x, y)
-    if math.prod(y.shape) != 1:
-        y = namespace(y).take(y, x._rows, axis=0)
-    return x._with_value(_product(x.value, y))
+map_values(ops.clip_by_value, _clip, whole=ops.whole_bounds)
+map_values(ops.scale, _scale, merge="bias", whole=ops.whole_numbers)
+map_values(ops.assign, lambda xp, x: xp.asarray(x, copy=True), merge=False, also=SMALL_TYPES)
 
 
 def _backward(op, function, saved):

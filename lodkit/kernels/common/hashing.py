@@ -22,38 +22,54 @@ def mixed(total, number):
 
 
 @jitable
-def lane_of(x, row, columns, lane, stripes, total):
+def word_of(x, first, i, small):
+    """64-bit number ``i`` of a row that starts at ``first``: two elements if they are ``small``, of 32 bits."""
+    if small:
+        low, high = np.uint64(x[first + 2 * i]), np.uint64(x[first + 2 * i + 1])
+        return (low & np.uint64(0xFFFFFFFF)) | (high << np.uint64(32))
+    return np.uint64(x[first + i])
+
+
+@jitable
+def lane_of(x, first, small, lane, stripes, total):
     """One of the four running totals of a row, over its whole stripes of four numbers."""
     for s in range(stripes):
-        total = mixed(total, np.uint64(x[row * columns + 4 * s + lane]))
+        total = mixed(total, word_of(x, first, 4 * s + lane, small))
     return total
 
 
 @jitable
-def xxh64(x, row, columns, seed):
-    """XXH64 of a row of a flat array of int64."""
-    stripes, total = columns // 4, seed + P5
+def xxh64(x, row, columns, small, seed):
+    """XXH64 of a row of a flat array of int64, which has numbers of 32 bits if they are ``small``."""
+    first, words = row * columns, columns // 2 if small else columns
+    stripes, total = words // 4, seed + P5
     if stripes:
-        one = lane_of(x, row, columns, 0, stripes, seed + P1 + P2)
-        two = lane_of(x, row, columns, 1, stripes, seed + P2)
-        three = lane_of(x, row, columns, 2, stripes, seed)
-        four = lane_of(x, row, columns, 3, stripes, seed - P1)
+        one = lane_of(x, first, small, 0, stripes, seed + P1 + P2)
+        two = lane_of(x, first, small, 1, stripes, seed + P2)
+        three = lane_of(x, first, small, 2, stripes, seed)
+        four = lane_of(x, first, small, 3, stripes, seed - P1)
         total = rotated(one, 1) + rotated(two, 7) + rotated(three, 12) + rotated(four, 18)
         for lane in (one, two, three, four):
             total = (total ^ mixed(np.uint64(0), lane)) * P1 + P4
-    total += np.uint64(8 * columns)
-    for i in range(4 * stripes, columns):
-        total = rotated(total ^ mixed(np.uint64(0), np.uint64(x[row * columns + i])), 27) * P1 + P4
+    total += np.uint64(4 * columns if small else 8 * columns)
+    for i in range(4 * stripes, words):
+        total = rotated(total ^ mixed(np.uint64(0), word_of(x, first, i, small)), 27) * P1 + P4
+    if small and columns % 2:
+        number = np.uint64(x[first + columns - 1]) & np.uint64(0xFFFFFFFF)
+        total = rotated(total ^ (number * P1), 23) * P2 + P3
     total = (total ^ (total >> np.uint64(33))) * P2
     total = (total ^ (total >> np.uint64(29))) * P3
     return total ^ (total >> np.uint64(32))
 
 
 @ops.hash_rows.kernel("cpu", "cuda")
-def hash_rows(on, x, /, *, num_hash, mod_by, out=None):
-    shape = ops.check_hash(x.shape, num_hash, mod_by)
+def hash_rows(on, x, /, *, num_hash, mod_by, dtype, out=None):
+    shape, result = ops.check_hash(x.shape, num_hash, mod_by, dtype)
+    small = dtype == "int32"
+    if small:
+        ops.check_ids(x, dtype)
     x = on.integers(x, "x")
-    out = on.output(shape, np.dtype(np.int64), out, x)
+    out = on.output(shape, result, out, x)
     if out.size:
-        on.hashing.fill(x.reshape(-1), x.shape[1], num_hash, mod_by, out.reshape(-1))
+        on.hashing.fill(x.reshape(-1), x.shape[1], small, num_hash, mod_by, out.reshape(-1))
     return out

@@ -118,6 +118,7 @@ def lamb(
     beta2,
     epsilon,
     weight_decay,
+    bias_correction,
     duplicates,
     lazy,
     mask,
@@ -126,6 +127,7 @@ def lamb(
     attrs = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "weight_decay": weight_decay}
     attrs["iteration"] = one_number(iteration)
     ops.lamb.definition.traits.check(attrs)
+    attrs["bias_correction"] = bias_correction
     lr = learning_rate(lr)
 
     def step(g, param, *moments):

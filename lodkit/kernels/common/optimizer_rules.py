@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...ops.adam_optimizers import corrected
+from ...ops.adam_optimizers import corrected, direction_numbers
 from ...ops.moment_optimizers import check_dampening
-from ...ops.shared.updates import adam_rate, check_rule, corrections, nesterov_rates
+from ...ops.shared.updates import LEAST_DIVISOR, adam_rate, check_rule, corrections, nesterov_rates
 from . import optimizer_steps as steps
 
 
@@ -82,9 +82,22 @@ def proximal_adagrad_rule(*, lr, l1, l2):
     return Rule(steps.proximal_adagrad, (lr, lr * l1, 1 / (1 + lr * l2)))
 
 
-def ftrl_rule(*, count, lr, beta, l1, l2):
-    pairs = count == 1
-    return Rule(steps.ftrl_pairs if pairs else steps.ftrl, (min(1 / lr, LARGEST), beta, l1, l2), pairs=pairs)
+#: The steps of ftrl: by whether both accumulators are side by side, and whether the power is a square root.
+FTRL = {
+    (False, True): steps.ftrl,
+    (True, True): steps.ftrl_pairs,
+    (False, False): steps.powered_ftrl,
+    (True, False): steps.powered_ftrl_pairs,
+}
+
+
+def ftrl_rule(*, count, lr, beta, l1, l2, lr_power):
+    pairs, root = count == 1, lr_power == -0.5
+    numbers = min(1 / lr, LARGEST), beta, l1, l2
+    if not root:
+        # The logarithm of 0, minus infinity, makes a power of 0; times a power of 0 it were NaN, not 1.
+        numbers = *numbers, -lr_power, 0.0 if lr_power else LEAST_DIVISOR
+    return Rule(FTRL[pairs, root], numbers, pairs=pairs)
 
 
 def momentum_rule(*, lr, momentum, dampening, nesterov, rate_in_velocity):
@@ -107,19 +120,10 @@ def adam_rule(*, count, lr, beta1, beta2, epsilon, iteration, rectified, correct
     return Rule(ADAM[count, scaled], (rate, 1 - beta1, 1 - beta2, epsilon))
 
 
-def lamb_rule(*, lr, beta1, beta2, epsilon, iteration, weight_decay):
+def lamb_rule(*, lr, beta1, beta2, epsilon, iteration, weight_decay, bias_correction):
     """The rule by a rate; for None that of the direction, whose norm the rate depends on."""
-    adam = adam_rule(
-        count=2,
-        lr=-1.0,
-        beta1=beta1,
-        beta2=beta2,
-        epsilon=epsilon,
-        iteration=iteration,
-        rectified=False,
-        corrected_epsilon=True,
-    )
-    numbers = *adam.numbers, weight_decay
+    rate, epsilon = direction_numbers(beta1, beta2, epsilon, iteration, bias_correction)
+    numbers = -rate, 1 - beta1, 1 - beta2, epsilon, weight_decay
     return Rule(steps.lamb_direction, numbers) if lr is None else Rule(steps.lamb, (*numbers, lr))
 
 
@@ -128,8 +132,10 @@ def rowwise_adam_rule(*, lr, beta1, beta2, epsilon, iteration, rectified):
     return Rule(steps.rowwise_adam if scaled else steps.unscaled_adam, (rate, 1 - beta1, 1 - beta2, epsilon))
 
 
-def adamax_rule(*, lr, beta1, beta2, epsilon, iteration):
-    return Rule(steps.adamax, (lr / corrections(beta1, beta2, iteration)[0], 1 - beta1, beta2, epsilon))
+def adamax_rule(*, lr, beta1, beta2, epsilon, iteration, epsilon_on_norm):
+    rate = lr / corrections(beta1, beta2, iteration)[0]
+    beside, on_norm = (0.0, epsilon) if epsilon_on_norm else (epsilon, 0.0)
+    return Rule(steps.adamax, (rate, 1 - beta1, beta2, beside, on_norm))
 
 
 def nadam_rule(*, lr, beta1, beta2, epsilon, iteration, momentum_decay):
@@ -156,7 +162,7 @@ def rmsprop_rule(*, count, lr, decay, momentum, epsilon, epsilon_in_root, rate_i
     step = steps.rmsprop if count == 2 else steps.centered_rmsprop
     inside, beside = (epsilon, 0.0) if epsilon_in_root else (0.0, epsilon)
     inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
-    return Rule(step, (inner, 1 - decay, momentum, inside, outer, beside))
+    return Rule(step, (inner, 1 - decay, momentum, inside, outer, beside, decay))
 
 
 def storm_rule(rate, kept):

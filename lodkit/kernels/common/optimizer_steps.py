@@ -105,21 +105,45 @@ def proximal_adagrad(p, states, g, squares, numbers):
 
 
 @jitable(inline=True)
-def ftrl(p, states, g, squares, numbers):
-    """``numbers[0]`` is 1 / lr: quotients were more than the memory's time."""
+def _ftrl(p, states, g, squared, root, before, numbers):
+    """By the root of the squares, and the one before; ``numbers[0]`` is 1 / lr: quotients were more than the memory's
+    time.
+    """
     inverse, beta = simd.like(p, numbers[0]), simd.like(p, numbers[1])
-    squared = simd.add(states[0], squares)
-    root = simd.sqrt(squared)
-    rate = simd.mul(simd.sub(root, simd.sqrt(states[0])), inverse)
+    rate = simd.mul(simd.sub(root, before), inverse)
     linear = simd.add(states[1], simd.sub(g, simd.mul(rate, p)))
     divisor = simd.add(simd.mul(simd.add(beta, root), inverse), simd.like(p, numbers[3]))
     excess = simd.sub(_clipped(linear, simd.like(p, numbers[2])), linear)
     return simd.div(excess, simd.larger(divisor, simd.like(p, LEAST_DIVISOR))), (squared, linear)
 
 
+@jitable(inline=True)
+def ftrl(p, states, g, squares, numbers):
+    squared = simd.add(states[0], squares)
+    return _ftrl(p, states, g, squared, simd.sqrt(squared), simd.sqrt(states[0]), numbers)
+
+
 @jitable
 def ftrl_pairs(p, states, g, squares, numbers):
     p, after = ftrl(p, (simd.evens(states[0]), simd.odds(states[0])), g, squares, numbers)
+    return p, (simd.paired(after[0], after[1]),)
+
+
+@jitable(inline=True)
+def _power(x, numbers):
+    """Squares to the power of number 4, where number 5 is the least that is taken to it."""
+    return simd.exp(simd.mul(simd.like(x, numbers[4]), simd.log(simd.larger(x, simd.like(x, numbers[5])))))
+
+
+@jitable(inline=True)
+def powered_ftrl(p, states, g, squares, numbers):
+    squared = simd.add(states[0], squares)
+    return _ftrl(p, states, g, squared, _power(squared, numbers), _power(states[0], numbers), numbers)
+
+
+@jitable
+def powered_ftrl_pairs(p, states, g, squares, numbers):
+    p, after = powered_ftrl(p, (simd.evens(states[0]), simd.odds(states[0])), g, squares, numbers)
     return p, (simd.paired(after[0], after[1]),)
 
 
@@ -188,8 +212,10 @@ def _size(x):
 
 @jitable
 def adamax(p, states, g, squares, numbers):
+    """Numbers 3 and 4 are epsilon beside the gradient's size or on the norm."""
     first, size = _towards(states[0], g, numbers[1]), simd.add(_size(g), simd.like(p, numbers[3]))
-    norm = simd.maximum(simd.mul(simd.like(p, numbers[2]), states[1]), size)
+    faded = simd.add(simd.mul(simd.like(p, numbers[2]), states[1]), simd.like(p, numbers[4]))
+    norm = simd.maximum(faded, size)
     step = simd.div(simd.mul(simd.like(p, numbers[0]), first), simd.larger(norm, simd.like(p, LEAST_DIVISOR)))
     return simd.sub(p, step), (first, norm)
 
@@ -248,8 +274,12 @@ def rmsprop(p, states, g, squares, numbers):
 
 @jitable
 def centered_rmsprop(p, states, g, squares, numbers):
-    square, mean = _towards(states[0], squares, numbers[1]), _towards(states[2], g, numbers[1])
-    variance = simd.maximum(simd.sub(square, simd.mul(mean, mean)), simd.like(p, 0))
+    """Each product is rounded, as in Paddle: where all gradients were alike, the variance is what rounding leaves."""
+    kept, scaled = simd.like(p, numbers[6]), simd.mul_rounded(simd.like(p, numbers[1]), g)
+    square = simd.add(simd.mul_rounded(kept, states[0]), simd.mul_rounded(scaled, g))
+    mean = simd.add(simd.mul_rounded(kept, states[2]), scaled)
+    least = simd.mul(simd.like(p, numbers[3]), simd.like(p, -0.5))
+    variance = simd.maximum(simd.sub(square, simd.mul_rounded(mean, mean)), least)
     p, velocity = _along_root(p, g, variance, states[1], numbers)
     return p, (square, velocity, mean)
 

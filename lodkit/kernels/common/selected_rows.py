@@ -69,11 +69,18 @@ def sum_mixed(on, *xs: Dense | SelectedRows):
 
 
 @ops.gather_selected_rows.kernel("cpu", "cuda")
-def gather_selected_rows(on, x, ids, /):
-    ids = ops.prepare_rows(on, x, ids)
-    merged = on.merge_rows(x)
-    at = on.selected_rows.find(ids.reshape(-1), merged._rows)
-    return on.take_rows(merged.value, at).reshape(*ids.shape, *x.shape[1:])
+def gather_selected_rows(on, x, ids, /, *, absent, padding_idx):
+    ids = ops.prepare_rows(on, x, ids, padding_idx)
+    merged, flat = on.merge_rows(x), ids.reshape(-1)
+    at = on.selected_rows.find(flat, merged._rows)
+    if absent == "raise":
+        bad = on.selected_rows.between(at, -1, 0)
+        ops.refuse_absent(on.read(on.take_rows(flat, bad)), on.read(bad), padding_idx)
+    place = -1
+    if padding_idx is not None:
+        place = on.read(on.selected_rows.find(on.send(x.value, np.array([padding_idx])), merged._rows)).item()
+    found = on.take_rows(merged.value, at) if place < 0 else on.gather(merged.value, at, place)
+    return found.reshape(*ids.shape, *x.shape[1:])
 
 
 @ops.add_selected_rows.kernel("cpu", "cuda")

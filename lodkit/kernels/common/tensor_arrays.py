@@ -56,14 +56,14 @@ def sequences_to_lod_tensor(on, table, /, *array: LoDTensor, reverse, out=None):
 
 @ops.write_to_array.kernel("cpu")
 @ops.write_to_array.kernel("cuda")
-def write_to_array(*array: Dense, index):
-    return ops.written(array, index)
+def write_to_array(*array: Dense, index, fill):
+    return ops.written(array, index, fill)
 
 
 @ops.write_to_array.kernel("cpu")
 @ops.write_to_array.kernel("cuda")
-def write_sequences(*array: LoDTensor, index):
-    return ops.written(array, index)
+def write_sequences(*array: LoDTensor, index, fill):
+    return ops.written(array, index, fill)
 
 
 @ops.read_from_array.kernel("cpu")

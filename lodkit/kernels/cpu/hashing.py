@@ -9,12 +9,13 @@ from ..common.hashing import xxh64
 
 
 @parallel_kernel
-def _fill(x, columns, count, bound, out):
+def _fill(x, columns, small, count, bound, out):
     for i in prange(len(out)):
-        out[i] = np.int64(xxh64(x, i // count, columns, np.uint64(i % count)) % bound)
+        out[i] = np.int64(xxh64(x, i // count, columns, small, np.uint64(i % count)) % bound)
 
 
-def fill(x, columns, count, bound, out):
-    """``out[row * count + seed]``: the hash of a row by a seed, below ``bound``."""
+def fill(x, columns, small, count, bound, out):
+    """``out[row * count + seed]``: the hash by a seed, below ``bound``, of a row of ids, ``small`` ones as int32."""
     with np.errstate(over="ignore"):  # of products modulo 2**64, uncompiled
-        _fill(len(out) * (columns + 8), np.ascontiguousarray(x, np.int64), columns, count, np.uint64(bound), out)
+        ids = np.ascontiguousarray(x, np.int64)
+        _fill(len(out) * (columns + 8), ids, columns, small, count, np.uint64(bound), out)

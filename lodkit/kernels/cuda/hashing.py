@@ -11,10 +11,10 @@ _xxh64 = device(xxh64)
 
 
 @elementwise
-def _fill(k, x, columns, count, bound, out):
-    out[k] = np.int64(_xxh64(x, k // count, columns, np.uint64(k % count)) % np.uint64(bound))
+def _fill(k, x, columns, small, count, bound, out):
+    out[k] = np.int64(_xxh64(x, k // count, columns, small, np.uint64(k % count)) % np.uint64(bound))
 
 
-def fill(x, columns, count, bound, out):
-    """``out[row * count + seed]``: the hash of a row by a seed, below ``bound``."""
-    _fill(out.size, convert(x, np.int64), columns, count, bound, out)
+def fill(x, columns, small, count, bound, out):
+    """``out[row * count + seed]``: the hash by a seed, below ``bound``, of a row of ids, ``small`` ones as int32."""
+    _fill(out.size, convert(x, np.int64), columns, int(small), count, bound, out)

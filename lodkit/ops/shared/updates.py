@@ -45,6 +45,7 @@ _LIMITS = {
     "beta1": _BELOW_1,
     "beta2": _BELOW_1,
     "iteration": (lambda x: 0 <= x < 2**63 - 1 and x % 1 == 0, "a whole number from 0 on, below 2**63 - 1"),
+    "lr_power": (lambda x: x <= 0, "at most 0"),
     "reg_lambda": (lambda x: 0 < x < 1, "between 0 and 1"),
     **dict.fromkeys(
         ("weight_decay", "beta", "l1", "l2", "momentum", "epsilon", "momentum_decay", "sigma", "seed"), _AT_LEAST_0

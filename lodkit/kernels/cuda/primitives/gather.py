@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 
+from ....arrays import SMALL_TYPES
 from ....arrays.cuda import View, check_as_read, checked_ids, convert, cuda, elementwise, fill, launch, output, vector
 from ....jit import simd
 from .reduce import group_of, width_of
@@ -32,9 +33,9 @@ def _copy_kernel(width, notes=False):
 
 
 @elementwise
-def _copy_byte(k, table, ids, height, columns, out):
+def _copy_small(k, table, ids, padding, height, columns, out):
     row = vector.number(ids, k // columns)
-    out[k] = table[row * columns + k % columns] if 0 <= row < height else 0
+    out[k] = table[row * columns + k % columns] if 0 <= row < height and row != padding else 0
 
 
 def gather(table, ids, padding_idx, out=None, unchecked=False):
@@ -42,7 +43,8 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
 
     ``unchecked`` ids are checked here, by the kernel that reads them; those for ``out`` were before.
     """
-    columns, vectors = table.columns, table.dtype.itemsize > 1  # which hold no bytes
+    columns, padding = table.columns, -1 if padding_idx is None else padding_idx
+    vectors = table.dtype not in SMALL_TYPES  # which hold none of these
     unchecked = unchecked and out is None
     if unchecked and not (vectors and columns):
         checked_ids(ids, len(table))
@@ -51,10 +53,10 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
     if not out.size:
         return out
     if not vectors:
-        _copy_byte(out.size, table, ids, len(table), columns, out)
+        _copy_small(out.size, table, ids, padding, len(table), columns, out)
         return out
     width = width_of(columns, table, out)
-    bits, padding = group_of(columns, width), -1 if padding_idx is None else padding_idx
+    bits = group_of(columns, width)
     source = table if len(table) else table.like((1, *table.shape[1:]))
 
     def run(first=None):
