@@ -133,9 +133,10 @@ def test_values_have_a_row_for_each_slot():
             table.values = values
     with pytest.raises(lodkit.LoDError, match=r"values = .* is a list of uneven lists"):
         table.values = [[1.0, 2.0], 3.0]
-    table.values = np.ones((4, 2), np.float32)
+    values = np.ones((4, 2), np.float32)
+    table.values = values
     assert table.lookup([7]).tolist() == [[1, 1]]
-    table.values.resize((2, 2), refcheck=False)
+    values.resize((2, 2), refcheck=False)
     with pytest.raises(lodkit.ShapeMismatchError, match="resized since"):
         table.slots([1, 2, 3, 4, 5])
     assert len(table) == 1

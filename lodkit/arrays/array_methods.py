@@ -128,8 +128,6 @@ def _set_attribute(self, name, value):
 def complete(cls):
     """Give the class of recorded arrays its methods; those of NumPy that are not listed raise."""
     for name in dir(np.ndarray):
-        if name == "resize":
-            continue  # NumPy's refuses views, whose memory would be given away
         if name in METHODS or (callable(getattr(np.ndarray, name)) and not name.startswith("_")):
             setattr(cls, name, _method(name, METHODS.get(name) or _refusal(name)))
     cls.T = _attribute("T", _transpose)
