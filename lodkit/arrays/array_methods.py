@@ -75,7 +75,8 @@ def _method(name, recorded):
         if hooks.open_tapes():
             return recorded(self, *args, **kwargs)
         given, settings = map_arrays(plain_view, args), map_arrays(plain_view, kwargs)
-        made = plain(plain_view(self), *given, **settings)
+        # NumPy resizes no view, whose memory would be given away.
+        made = plain(self if name == "resize" else plain_view(self), *given, **settings)
         if name in _IN_PLACE:
             hooks.written(plain_view(self))
         elif made is not None and any(made is x for x in (settings.get("out"), *given)):  # out=, by name or by position
