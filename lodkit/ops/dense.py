@@ -186,6 +186,11 @@ def sigmoid_grad(out: Dense, grad: Dense, /) -> Dense:
 def softmax_with_cross_entropy(logits: Dense, labels: Dense, /) -> Dense:
     """Return the cross entropy of each row's softmax with its class, shape ``(rows, 1)`` (Paddle).
 
+    Raises
+    ------
+    RowIndexError
+        A label is negative or not below the number of columns.
+
     >>> softmax_with_cross_entropy(np.zeros((1, 4)), [2]).round(4)
     array([[1.3863]])
     """

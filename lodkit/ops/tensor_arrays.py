@@ -58,19 +58,19 @@ def prepare_array(table, array):
 def written(array, index):
     """The array behind its first element, with that element at an index."""
     x, *elements = array
-    _check_index("write_to_array", elements, index, len(elements))
+    _check_index("write_to_array", elements, index, len(elements) + 1)
     elements[index : index + 1] = [x]
     return tuple(elements)
 
 
 def element(array, index):
-    _check_index("read_from_array", array, index, len(array) - 1)
+    _check_index("read_from_array", array, index, len(array))
     return array[index]
 
 
-def _check_index(name, array, index, most):
-    if not 0 <= index <= most:
-        raise RowIndexError(f"{name}: index {index} is outside [0, {most}]; the array has {len(array)} elements")
+def _check_index(name, array, index, bound):
+    if not 0 <= index < bound:
+        raise RowIndexError(f"{name}: index {index} is outside [0, {bound}); the array has {len(array)} elements")
 
 
 def _parts(table, reverse):
