@@ -76,6 +76,8 @@ def softmax(logits):
 def fc(x: Dense, weight: Dense, bias: Dense | None = None, /) -> Dense:
     """Return ``x @ weight + bias``, every row flattened.
 
+    The products are BLAS's: a row's result alone and in a batch agrees to rounding.
+
     >>> fc(np.array([[1., 2.]]), np.array([[1., 0.], [0., 1.]]), np.array([10., 20.]))
     array([[11., 22.]])
     """
