@@ -101,6 +101,7 @@ def check_one_by_one(call, *inputs):
     np.testing.assert_array_equal(call(*inputs), np.concatenate(alone))
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize(("pool", "weighted"), BAGS)
 def test_bags_beside_one_that_is_cut(pool, weighted):
     """Those of more than 65,536 ids are reduced in double precision, tile by tile, and the others are not."""
@@ -110,6 +111,7 @@ def test_bags_beside_one_that_is_cut(pool, weighted):
     check_one_by_one(lambda *given: lodkit.embedding_bag(table, *given, pool=pool), *inputs)
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("pool", ["logsumexp", "logmeanexp"])
 def test_sequences_beside_one_that_is_cut(pool):
     x = LoDTensor(np.random.default_rng(0).normal(size=(sum(LENGTHS), 3)).astype(np.float32), [LENGTHS])
