@@ -193,6 +193,8 @@ def softmax_with_cross_entropy(logits: Dense, labels: Dense, /) -> Dense:
     RowIndexError
         A label is negative or not below the number of columns.
 
+    Examples
+    --------
     >>> softmax_with_cross_entropy(np.zeros((1, 4)), [2]).round(4)
     array([[1.3863]])
     """

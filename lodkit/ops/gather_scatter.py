@@ -173,6 +173,8 @@ def batch_gather(data: Dense, ids: Dense, /, *, match_outer: bool = False) -> De
     RowIndexError
         An id is negative or not below the number of columns.
 
+    Examples
+    --------
     >>> batch_gather(np.array([[10, 20, 30], [40, 50, 60]]), [2, 0, 2])
     array([[30, 10, 30],
            [60, 40, 60]])

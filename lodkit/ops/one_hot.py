@@ -25,6 +25,8 @@ def one_hot(ids: Dense, /, *, size: int) -> Dense:
     RowIndexError
         An id is negative or not below ``size``.
 
+    Examples
+    --------
     >>> one_hot([2, 0], size=3)
     array([[0., 0., 1.],
            [1., 0., 0.]], dtype=float32)
@@ -56,6 +58,8 @@ def segment_one_hot(ids: LoDTensor, /, *, size: int) -> Dense | LoDTensor:
     RowIndexError
         An id is negative or not below ``size``.
 
+    Examples
+    --------
     >>> segment_one_hot(LoDTensor([2, 0, 2], [[1, 0, 2]]), size=3)
     array([[0., 0., 1.],
            [0., 0., 0.],

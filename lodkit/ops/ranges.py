@@ -242,6 +242,8 @@ def lengths_gather(items: Dense, lengths: Dense, ids: Dense, /) -> Dense:
     RowIndexError
         An id is negative or not below the number of segments.
 
+    Examples
+    --------
     >>> lengths_gather(np.array([1, 2, 3, 4, 5, 6]), [0, 2, 3, 1], [2, 0, 3])
     array([3, 4, 5, 6])
     """
