@@ -96,10 +96,11 @@ def bad_along(size, axis, wrap=False):
     if not (axis or wrap):
         return None
     bounds = f"[{-size if wrap else 0}, {size})"
+    why = f"axis {axis} of data has {size} entries" if axis else f"the table has {size} rows"
 
     def error(ids, position):
         place = ", ".join(str(int(i)) for i in np.unravel_index(position, ids.shape))
         number = ids.reshape(-1)[position]
-        return RowIndexError(f"ids[{place}] = {number} is outside {bounds} (axis {axis} of data has {size} entries)")
+        return RowIndexError(f"ids[{place}] = {number} is outside {bounds} ({why})")
 
     return error
