@@ -91,14 +91,16 @@ def bad_id(ids, height, name, position):
     )
 
 
-def bad_along(size, axis):
-    """Return a function that makes the error for a bad id along an axis; None for axis 0, the default."""
-    if not axis:
+def bad_along(size, axis, wrap=False):
+    """Return a function that makes the error for a bad id along an axis; None for the default: axis 0 without wrap."""
+    if not (axis or wrap):
         return None
+    bounds = f"[{-size if wrap else 0}, {size})"
+    why = f"axis {axis} of data has {size} entries" if axis else f"the table has {size} rows"
 
     def error(ids, position):
         place = ", ".join(str(int(i)) for i in np.unravel_index(position, ids.shape))
         number = ids.reshape(-1)[position]
-        return RowIndexError(f"ids[{place}] = {number} is outside [0, {size}) (axis {axis} of data has {size} entries)")
+        return RowIndexError(f"ids[{place}] = {number} is outside {bounds} ({why})")
 
     return error

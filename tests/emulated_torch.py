@@ -14,8 +14,9 @@ from lodkit.arrays.cuda.views import View
 
 
 def numbers(tensor):
-    """The memory of a tensor, wherever it says that this is."""
+    """The memory of a tensor, wherever it says that this is, and whatever signs it says that the numbers have."""
     with torch._C.DisableTorchFunctionSubclass():
+        tensor = torch._neg_view(tensor) if tensor.is_neg() else tensor
         return torch._C.TensorBase.numpy(tensor)
 
 

@@ -150,7 +150,7 @@ IDS = np.ones((3, 2), np.int64)
             (BEFORE, TOTALS, IDS - [[0, 0], [0, 3], [0, 0]], SCORES),
             {},
             lodkit.RowIndexError,
-            r"ids\[1, 1\] = -2 is neg",
+            r"ids\[1, 1\] = -2 is outside \[0, ",
         ),
         (
             (BEFORE[:2], TOTALS, None, SCORES),

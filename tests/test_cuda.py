@@ -9,6 +9,7 @@ pytest.importorskip("numba_cuda")
 pytest.importorskip("array_api_compat")
 
 import emulated
+from calls import calling
 from conftest import copy
 from gpus import install
 from samples import SAMPLES, defined
@@ -51,4 +52,5 @@ def test_long_segments_are_cut(name, inputs, attrs, gpu, monkeypatch):
 def check(name, inputs, attrs, gpu):
     op = lodkit.OPS[name]
     on_gpu = [gpu(x) for x in op._accept(tuple(map(copy, inputs)))]
-    same(emulated.to_numpy(op(*on_gpu, **attrs)), defined(op, inputs, attrs))
+    with calling(name, inputs, attrs, "cuda"):
+        same(emulated.to_numpy(op(*on_gpu, **attrs)), defined(op, inputs, attrs))

@@ -14,12 +14,15 @@ import test_lengths
 import test_shards
 from conftest import flat
 from emulated import to_numpy
+from ids_outside import check_operator, documents_ids, smallest
 from test_cuda_laws import any_gpu  # noqa: F401
 
 import lodkit
 from lodkit import LoDTensor
 from lodkit.kernels.cuda.primitives import offsets, small_group_by, sort
 
+#: Operators that take ids, and gradients, whose documentation leaves errors to that of the operator.
+TAKE_IDS = [name for name, op in lodkit.OPS.items() if documents_ids(op) or name.endswith("_grad")]
 WRONG = [*test_id_lists.WRONG, *test_lengths.WRONG, *test_shards.WRONG]
 
 
@@ -63,3 +66,8 @@ def test_the_largest_of_long_segments(k, gpu, monkeypatch):
     expected = lodkit.lengths_top_k.definition(values, lengths, k=k)
     for got, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("name", TAKE_IDS)
+def test_ids_that_are_no_rows(name, gpu):
+    check_operator(name, smallest(name), gpu, "cuda")

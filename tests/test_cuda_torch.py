@@ -47,3 +47,28 @@ def test_kernels_equal_the_definition(name):
         with on_gpu():
             found = op(*given, **attrs)
         same(moved(found, to_numpy), defined(op, inputs, attrs))
+
+
+def negated(numbers):
+    """A tensor whose memory holds these numbers with their signs to be changed: what ``y.conj().imag`` is."""
+    return torch._neg_view(torch.tensor(numbers))
+
+
+def test_negated_views_are_read_with_their_signs():
+    values, table = negated([[1.0], [2.0], [4.0]]), negated([[8.0, 16.0]])
+    assert values.is_contiguous() and values.is_neg()
+    with on_gpu():
+        pooled = lodkit.sequence_pool(LoDTensor(values, [[2, 1]]))
+        rows = lodkit.lookup_table(table, torch.tensor([0, 0]))
+    assert numbers(pooled).tolist() == [[-3.0], [-4.0]]
+    assert numbers(rows).tolist() == [[-8.0, -16.0]] * 2
+
+
+def test_negated_views_are_not_written():
+    out, param = negated([[1.0], [2.0]]), negated([[1.0, 2.0]] * 3)
+    with on_gpu():
+        with pytest.raises(ValueError, match="negated view"):
+            lodkit.relu(torch.ones(2, 1), out=out)
+        with pytest.raises(ValueError, match="negated view"):
+            lodkit.sgd(param, torch.ones(3, 2), lr=1.0)
+    assert out.tolist() == [[-1.0], [-2.0]] and param.tolist() == [[-1.0, -2.0]] * 3

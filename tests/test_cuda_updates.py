@@ -167,3 +167,30 @@ def test_merged_rows_keep_no_more_memory_than_they_need(gpu, at_once, monkeypatc
     while memory.base is not None and isinstance(memory.base, np.ndarray):
         memory = memory.base
     assert memory.nbytes <= 1000
+
+
+@emulator_only
+def test_rows_that_are_handed_out_are_no_memory_of_the_gradient(gpu):
+    """No array on a GPU is read-only: a gradient whose runs are known would step rows that it no longer lists."""
+    grad = SelectedRows(gpu(np.array([1, 4, 1])), gpu(np.ones((3, 2))), HEIGHT)
+    param, expected = gpu(np.zeros((HEIGHT, 2))), np.zeros((HEIGHT, 2))
+    for _ in range(2):
+        lodkit.sgd(param, grad, lr=1.0)
+        grad.rows.numpy[:] = 5
+        lodkit.sgd(expected, grad.to("cpu"), lr=1.0)
+    assert to_numpy(grad.rows).tolist() == [1, 4, 1]
+    np.testing.assert_array_equal(to_numpy(param), expected)
+    assert not expected[5].any() and (expected[1] == -4).all()
+
+
+@emulator_only
+def test_runs_are_found_again_where_the_library_counts_a_write(gpu, monkeypatch):
+    grad = SelectedRows(gpu(np.array([1, 4, 1])), gpu(np.ones((3, 2))), HEIGHT)
+    written = []
+    monkeypatch.setattr(emulated.Library, "version", lambda self, x: len(written))
+    param = gpu(np.zeros((HEIGHT, 2)))
+    lodkit.sgd(param, grad, lr=1.0)
+    grad._rows.numpy[:] = 5
+    written.append(grad)
+    lodkit.sgd(param, grad, lr=1.0)
+    assert to_numpy(param)[:, 0].tolist() == [0, -2, 0, 0, -1, -3]

@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 import pytest
+from calls import calling
 from conftest import check_locked, copy, flat
 from differences import parameters
 from samples import SAMPLES, defined
@@ -45,14 +46,15 @@ def test_is_documented_inferred_and_sampled(name):
 @pytest.mark.parametrize(("name", "inputs", "attrs"), CASES)
 def test_kernel_equals_definition(name, inputs, attrs):
     op = lodkit.OPS[name]
-    result = op(*map(copy, inputs), **attrs)
-    same(result, defined(op, map(copy, inputs), attrs))
-    check_locked(result)
-    descs = [VarDesc.of(x) for x in op._accept(inputs)]
-    inferred = op.infer(*descs, **attrs)
-    unknown = op.infer(*(d and d.unknown_batch() for d in descs), **attrs)
-    for promise in (inferred, unknown):
-        covers(promise, result)
+    with calling(name, inputs, attrs):
+        result = op(*map(copy, inputs), **attrs)
+        same(result, defined(op, map(copy, inputs), attrs))
+        check_locked(result)
+        descs = [VarDesc.of(x) for x in op._accept(inputs)]
+        inferred = op.infer(*descs, **attrs)
+        unknown = op.infer(*(d and d.unknown_batch() for d in descs), **attrs)
+        for promise in (inferred, unknown):
+            covers(promise, result)
 
 
 def covers(promise, result):
@@ -85,15 +87,16 @@ def in_one_type():
 def test_threads_give_the_same_bits(name, inputs, attrs, tiny_blocks):
     """As many as there are, and none, in chunks and blocks of 3 rows; twice."""
     op = lodkit.OPS[name]
-    results = [op(*map(copy, inputs), **attrs) for _ in range(2)]
     from lodkit.jit import settings
 
-    settings.parallel_from, settings.fetch_from = 1 << 60, 1 << 13
-    alone = op(*map(copy, inputs), **attrs)
-    for result in results:
-        same_bits(result, alone)
-    if not op.rowwise:
-        same(alone, defined(op, map(copy, inputs), attrs))
+    with calling(name, inputs, attrs):
+        results = [op(*map(copy, inputs), **attrs) for _ in range(2)]
+        settings.parallel_from, settings.fetch_from = 1 << 60, 1 << 13
+        alone = op(*map(copy, inputs), **attrs)
+        for result in results:
+            same_bits(result, alone)
+        if not op.rowwise:
+            same(alone, defined(op, map(copy, inputs), attrs))
 
 
 def layouts(x):
@@ -118,7 +121,8 @@ def test_memory_layouts(name):
     op = lodkit.OPS[name]
     halves = [case for case in SAMPLES[name] if any(has_halves(x) for x in case[0])]
     for inputs, attrs in SAMPLES[name][:1] + halves[:3]:
-        check_layouts(op, inputs, attrs)
+        with calling(name, inputs, attrs):
+            check_layouts(op, inputs, attrs)
 
 
 def has_halves(x):
@@ -178,8 +182,9 @@ def test_gradient_is_that_of_the_definition(name, inputs, attrs):
     weights = np.random.default_rng(0).normal(size=values.shape)
     for i, x in enumerate(inputs):
         if is_floating(x):
-            gradient = tape.gradient(out, [x], weights, unconnected="none")[0]
-            check_differences(op, inputs, i, attrs, weights, gradient)
+            with calling(name, inputs, attrs):
+                gradient = tape.gradient(out, [x], weights, unconnected="none")[0]
+                check_differences(op, inputs, i, attrs, weights, gradient)
 
 
 def is_floating(x):
@@ -238,7 +243,7 @@ def test_a_gradient_refuses_what_is_not_like_the_result(name):
             if what in ("grad", "out") and isinstance(inputs[i], np.ndarray) and inputs[i].ndim and len(inputs[i]):
                 for wrong in reshaped(inputs[i]):
                     tried += 1
-                    with pytest.raises(lodkit.ShapeMismatchError, match=r"grad|out"):
+                    with calling(name, inputs, attrs), pytest.raises(lodkit.ShapeMismatchError, match=r"grad|out"):
                         op(*inputs[:i], wrong, *inputs[i + 1 :], **attrs)
     assert tried
 
@@ -253,9 +258,10 @@ def test_a_gradient_in_another_type_is_converted(name):
     )
     for inputs, attrs in itertools.islice(cases, 2):
         grad = with_numbers(inputs[at], numbers_of(inputs[at]).astype(np.longdouble))
-        got = op(*inputs[:at], grad, *inputs[at + 1 :], **attrs)
-        for g, e in zip(flat(got), flat(op(*inputs, **attrs)), strict=True):
-            np.testing.assert_allclose(g, e, rtol=1e-3)
+        with calling(name, inputs, attrs):
+            got = op(*inputs[:at], grad, *inputs[at + 1 :], **attrs)
+            for g, e in zip(flat(got), flat(op(*inputs, **attrs)), strict=True):
+                np.testing.assert_allclose(g, e, rtol=1e-3)
 
 
 @pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if not op.updates])
@@ -263,10 +269,11 @@ def test_out_is_filled_and_returned(name):
     """Wherever a result is one array, or a LoDTensor: ``out`` itself comes back, with the same bits."""
     op = lodkit.OPS[name]
     for inputs, attrs in SAMPLES[name]:
-        expected = op(*map(copy, inputs), **attrs)
-        array = getattr(expected, "values", expected)
-        if isinstance(array, np.ndarray):
-            out = np.empty(array.shape, array.dtype)
-            got = op(*map(copy, inputs), out=out, **attrs)
-            assert getattr(got, "values", got) is out
-            np.testing.assert_array_equal(out, array)
+        with calling(name, inputs, attrs):
+            expected = op(*map(copy, inputs), **attrs)
+            array = getattr(expected, "values", expected)
+            if isinstance(array, np.ndarray):
+                out = np.empty(array.shape, array.dtype)
+                got = op(*map(copy, inputs), out=out, **attrs)
+                assert getattr(got, "values", got) is out
+                np.testing.assert_array_equal(out, array)

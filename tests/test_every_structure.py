@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from calls import calling
 from conftest import copy
 from samples import SAMPLES
 from test_every_op import same
@@ -50,10 +51,11 @@ def test_every_structure(name, attrs):
             try:
                 expected = op.definition(copy(x), **attrs)
             except (lodkit.LodkitError, ValueError) as refusal:
-                with pytest.raises(type(refusal)):
+                with calling(name, [x], attrs), pytest.raises(type(refusal)):
                     op(x, **attrs)
                 continue
-            same(op(copy(x), **attrs), expected)
+            with calling(name, [x], attrs):
+                same(op(copy(x), **attrs), expected)
             ran += 1
     if not ran:
         pytest.skip("its attributes fit the structure of their sample alone")

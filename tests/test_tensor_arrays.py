@@ -203,8 +203,8 @@ STEPS = lodkit.lod_tensor_to_array(X, TABLE)
         ),
         (lambda: lodkit.shrink_rnn_memory(np.ones(4), TABLE, step=1), lodkit.LoDMismatchError, "x has 4 rows"),
         (lambda: lodkit.shrink_rnn_memory(np.ones(3), TABLE, step=-1), ValueError, "step must be at least 0, got -1"),
-        (lambda: lodkit.write_to_array(np.ones(1), index=1), lodkit.RowIndexError, r"index 1 is outside \[0, 0\]"),
-        (lambda: lodkit.read_from_array(np.ones(1), index=-1), lodkit.RowIndexError, r"index -1 is outside \[0, 0\]"),
+        (lambda: lodkit.write_to_array(np.ones(1), index=1), lodkit.RowIndexError, r"index 1 is outside \[0, 1\)"),
+        (lambda: lodkit.read_from_array(np.ones(1), index=-1), lodkit.RowIndexError, r"index -1 is outside \[0, 1\)"),
         (lambda: lodkit.lod_array_length(), TypeError, "takes"),
         (lambda: lodkit.array_to_lod_tensor(TABLE), TypeError, "got no array"),
         (

@@ -105,11 +105,13 @@ class SelectedRows(Coordinates):
 
     @property
     def rows(self) -> Values:
-        """Row numbers, int64, read-only."""
+        """Row numbers, int64: read-only; on a GPU, where no array is, a new copy each time."""
         found = getattr(self, "_locked", None)
         if found is None:
             if type(self._rows) is not np.ndarray:
-                return self._rows
+                from ..arrays.cuda import copy_of
+
+                return copy_of(self._rows)
             found = lender(self._rows)  # of a copy: PyTorch writes to read-only arrays, and kernels trust rows
             _set(self, "_locked", found)
         return found()

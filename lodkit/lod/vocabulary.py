@@ -116,14 +116,17 @@ class Vocabulary:
         ids = _listed(ids)
         return self._words_of(ids) if isinstance(ids, list | tuple) else self._word(ids)
 
-    def _words_of(self, ids):
+    def _words_of(self, ids, place=()):
         if set(map(type, ids)) <= {int} and min(ids, default=0) >= 0 and max(ids, default=0) < len(self):
             return list(map(self._words.__getitem__, ids))
-        return [self._words_of(i) if isinstance(i, list | tuple) else self._word(i) for i in ids]
+        at = ((*place, k) for k in range(len(ids)))
+        parts = zip(ids, at, strict=True)
+        return [self._words_of(i, p) if isinstance(i, list | tuple) else self._word(i, p) for i, p in parts]
 
-    def _word(self, i):
+    def _word(self, i, place=()):
         if type(i) is not int or not 0 <= i < len(self._words):
-            raise RowIndexError(f"{i!r} is no id of this vocabulary: its {len(self)} words have ids from 0 on")
+            named = f"ids[{', '.join(map(str, place))}] = {i!r}" if place else f"{i!r}"
+            raise RowIndexError(f"{named} is no id of this vocabulary: its {len(self)} words have ids from 0 on")
         return self._words[i]
 
     def __getitem__(self, word: str) -> int:

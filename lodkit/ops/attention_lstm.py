@@ -87,7 +87,7 @@ def attention_lstm(
     rows of a sequence are weighed by the softmax of their scores
     ``relu(row @ weight_of_rows + attention_bias + cell @ weight_of_cells)``; with an ``attention_scalar`` scores are
     ``relu(scores * attention_scalar + attention_scalar_bias)``. A sequence takes as many steps as it has rows, and work
-    that is the square of that.
+    that is the square of that. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
 
     Parameters
     ----------

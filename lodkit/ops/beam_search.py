@@ -14,11 +14,10 @@ from .shared import plain
 from .shared.types import check_same_type
 
 
-def _negative(ids, at):
+def _no_word(ids, at):
     place = ", ".join(str(int(i)) for i in np.unravel_index(at, ids.shape))
-    return RowIndexError(
-        f"ids[{place}] = {ids.reshape(-1)[at]} is negative; ids count the words of a vocabulary from 0"
-    )
+    number = ids.reshape(-1)[at]
+    return RowIndexError(f"ids[{place}] = {number} is outside [0, {MOST}); ids count the words of a vocabulary from 0")
 
 
 def check_beam(name, beam_size):
@@ -44,7 +43,7 @@ def prepare(on, pre_ids, pre_scores, ids, scores, level, beam_size):
             raise ShapeMismatchError(
                 f"beam_search: {name} has shape {tuple(x.shape)}, scores {shape}; it must be {fits[0]}"
             )
-    ids = None if ids is None else on.checked_ids(values_of(ids), MOST, "ids", _negative)
+    ids = None if ids is None else on.checked_ids(values_of(ids), MOST, "ids", _no_word)
     before = on.integers(values_of(pre_ids), "pre_ids").reshape(-1), values_of(pre_scores).reshape(-1)
     return *before, ids, scores._row_offsets(level)
 

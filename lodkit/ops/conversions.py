@@ -82,7 +82,7 @@ def to_offsets(segments, by, rows, num_segments=None):
     if by == "ids":
         offsets = segment_ids_to_offsets.definition(segments, num_segments=num_segments)
     else:
-        offsets = lengths_to_offsets.definition(segments) if by == "lengths" else check_offsets(segments)
+        offsets = {"lengths": lengths_to_offsets.definition, "offsets": check_offsets}[by](segments)
         check_num_segments(by, num_segments, len(offsets) - 1)
     check_rows(by, offsets, rows)
     return offsets

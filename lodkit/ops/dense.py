@@ -76,6 +76,8 @@ def softmax(logits):
 def fc(x: Dense, weight: Dense, bias: Dense | None = None, /) -> Dense:
     """Return ``x @ weight + bias``, every row flattened.
 
+    The products are BLAS's: a row's result alone and in a batch agrees to rounding.
+
     >>> fc(np.array([[1., 2.]]), np.array([[1., 0.], [0., 1.]]), np.array([10., 20.]))
     array([[11., 22.]])
     """
@@ -186,6 +188,13 @@ def sigmoid_grad(out: Dense, grad: Dense, /) -> Dense:
 def softmax_with_cross_entropy(logits: Dense, labels: Dense, /) -> Dense:
     """Return the cross entropy of each row's softmax with its class, shape ``(rows, 1)`` (Paddle).
 
+    Raises
+    ------
+    RowIndexError
+        A label is negative or not below the number of columns.
+
+    Examples
+    --------
     >>> softmax_with_cross_entropy(np.zeros((1, 4)), [2]).round(4)
     array([[1.3863]])
     """

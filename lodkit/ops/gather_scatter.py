@@ -80,7 +80,12 @@ def prepare_gather(on, data, ids, axis, wrap, match_outer, what="gather"):
     check_outer(data.shape, numbers.shape, axis, match_outer)
     dtype = check_values(data.dtype, what, also=SMALL_TYPES if what == "gather" else frozenset())
     check = on.ids_in_range if what == "gather" else on.checked_ids  # the kernel of a gather looks again
-    return data, dtype, axis, check(numbers, data.shape[axis], error=bad_along(data.shape[axis], axis))
+    return data, dtype, axis, check(numbers, data.shape[axis], error=bad_along(data.shape[axis], axis, wrap))
+
+
+def wrap_and_check(on, ids, height, wrap):
+    """Count ids from the start where they may count from the end; an error names the ids that were given."""
+    return on.checked_ids(on.wrap_ids(ids, height, True), height, error=bad_along(height, 0, True)) if wrap else ids
 
 
 def prepare_gather_grad(on, data, ids, grad, axis, wrap, match_outer):
@@ -147,7 +152,8 @@ def gather_grad(
     >>> gather_grad(np.zeros((3, 1)), np.array([2, -1]), np.array([[1.], [5.]]), wrap=True)
     SelectedRows(rows=[2, 2], value=[[1.], [5.]], height=3)
     """
-    return lookup_table_grad.definition(data, plain.wrap_ids(ids, len(data), wrap), grad, is_sparse=is_sparse)
+    ids = wrap_and_check(plain, ids, len(data), wrap)
+    return lookup_table_grad.definition(data, ids, grad, is_sparse=is_sparse)
 
 
 @gather_grad.infer_rule
@@ -159,6 +165,13 @@ def _(data, ids, grad, *, wrap=False, is_sparse=True):
 def batch_gather(data: Dense, ids: Dense, /, *, match_outer: bool = False) -> Dense:
     """Return the entries of every row of ``data`` at ``ids``: ``gather`` on axis 1. Caffe2's BatchGather.
 
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the number of columns.
+
+    Examples
+    --------
     >>> batch_gather(np.array([[10, 20, 30], [40, 50, 60]]), [2, 0, 2])
     array([[30, 10, 30],
            [60, 40, 60]])

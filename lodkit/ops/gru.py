@@ -77,7 +77,8 @@ def gru(
     ``a`` the products of the row and its bias, ``before`` the state before and ``w`` the weight by gates,
     ``update = sigmoid(a[0] + before @ w[0])``, ``reset = sigmoid(a[1] + before @ w[1])``,
     ``candidate = tanh(a[2] + (reset * before) @ w[2])`` and ``hidden = (1 - update) * before + update * candidate``.
-    Nothing is padded: each step computes the sequences that are not at their end.
+    Nothing is padded: each step computes the sequences that are not at their end. The products are BLAS's: a sequence's
+    result alone and in a batch agrees to rounding.
 
     Parameters
     ----------

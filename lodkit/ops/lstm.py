@@ -94,7 +94,8 @@ def lstm(
     """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``.
 
     Long short-term memory (Hochreiter and Schmidhuber, 1997) with forget gates and, if the bias has them, peepholes
-    (Gers et al., 2000); with a projection if there is one (Sak et al., 2014).
+    (Gers et al., 2000); with a projection if there is one (Sak et al., 2014). The products are BLAS's: a sequence's
+    result alone and in a batch agrees to rounding.
 
     The gates of a row are columns in the order candidate, input, forget, output. With ``a`` the products of the row
     and of the output before it, ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,

@@ -20,6 +20,13 @@ def one_hot(ids: Dense, /, *, size: int) -> Dense:
 
     OneHot of Caffe2, which writes out of bounds for an id outside.
 
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below ``size``.
+
+    Examples
+    --------
     >>> one_hot([2, 0], size=3)
     array([[0., 0., 1.],
            [1., 0., 0.]], dtype=float32)
@@ -46,6 +53,13 @@ def segment_one_hot(ids: LoDTensor, /, *, size: int) -> Dense | LoDTensor:
 
     SegmentOneHot of Caffe2, which writes out of bounds for an id outside. ``sparse_matrix`` counts equal ids.
 
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below ``size``.
+
+    Examples
+    --------
     >>> segment_one_hot(LoDTensor([2, 0, 2], [[1, 0, 2]]), size=3)
     array([[0., 0., 1.],
            [0., 0., 0.],

@@ -192,6 +192,11 @@ def gather_ranges_to_dense(
     -------
     tuple of arrays of shape (examples, length, *item)
 
+    Raises
+    ------
+    RowIndexError
+        A range is not inside the rows.
+
     Examples
     --------
     >>> gather_ranges_to_dense(np.array([1, 2, 3, 4, 5, 6]), [[[0, 1], [1, 2]], [[4, 1], [0, 0]]], lengths=(1, 2))
@@ -232,6 +237,13 @@ def lengths_gather(items: Dense, lengths: Dense, ids: Dense, /) -> Dense:
     ids : array of int32 or int64
         Segments, each any number of times.
 
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the number of segments.
+
+    Examples
+    --------
     >>> lengths_gather(np.array([1, 2, 3, 4, 5, 6]), [0, 2, 3, 1], [2, 0, 3])
     array([3, 4, 5, 6])
     """

@@ -51,7 +51,8 @@ def gru_unit(
 
     With ``a`` the three parts of x plus the bias, and ``w`` those of the weight, ``update = sigmoid(a[0] + hidden @
     w[0])``, ``reset = sigmoid(a[1] + hidden @ w[1])``, ``candidate = tanh(a[2] + (reset * hidden) @ w[2])``, and the
-    result is ``(1 - update) * hidden + update * candidate``.
+    result is ``(1 - update) * hidden + update * candidate``. The products are BLAS's: a row's result alone and in a
+    batch agrees to rounding.
 
     Parameters
     ----------

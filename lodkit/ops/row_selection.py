@@ -87,6 +87,13 @@ def _(*xs):
 def filter_selected_rows(x: SelectedRows, rows: Dense, /, *, exclude: bool = False) -> SelectedRows:
     """Return the entries whose row is among ``rows``, in their order; with ``exclude`` those whose row is not.
 
+    Raises
+    ------
+    RowIndexError
+        One of ``rows`` is negative or not below the height.
+
+    Examples
+    --------
     >>> filter_selected_rows(SelectedRows([7, 1, 7], [[1.], [2.], [3.]], 10), [7, 9])
     SelectedRows(rows=[7, 7], value=[[1.], [3.]], height=10)
     """

@@ -118,6 +118,13 @@ def scatter(data: Dense, ids: Dense, updates: Dense, /, *, axis: int = 1) -> Den
     axis : int
         Negative ones count from the last axis.
 
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the entries of the axis; nothing is written.
+
+    Examples
+    --------
     >>> scatter(np.zeros((2, 3)), [[1], [2]], np.array([[5.], [7.]]))
     array([[0., 5., 0.],
            [0., 0., 7.]])

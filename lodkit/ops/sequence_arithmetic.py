@@ -120,9 +120,16 @@ def per_sequence_values_grad(
 def finished(sums, values, op):
     """Gradient by the values from the sums over sequences, in the type of the values."""
     with np.errstate(all="ignore"):
-        if op == "div":
-            sums = -sums / np.square(values.astype(np.float64))
-        return (-sums if op == "sub" else sums).astype(native(values.dtype))
+        return _FINISH[op](sums, values).astype(native(values.dtype))
+
+
+#: From the sums of the output gradient, times the rows for products, to the gradient by the values.
+_FINISH = {
+    "add": lambda sums, values: sums,
+    "sub": lambda sums, values: -sums,
+    "mul": lambda sums, values: sums,
+    "div": lambda sums, values: -sums / np.square(values.astype(np.float64)),
+}
 
 
 def encodings(length, item):

@@ -86,7 +86,8 @@ def sequence_attention(
 
     Scaled dot-product attention. It takes as much as the squares of the lengths, not that of the longest; no more than
     some rows of scores are in memory at a time, in the gradient too, which computes them again. float16 is computed in
-    float32.
+    float32. Scores are products of the size of the keys: far from zero, what all keys have in common cancels in the
+    softmax only to the rounding of these products. Subtract it from the keys first.
 
     Parameters
     ----------

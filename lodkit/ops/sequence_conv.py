@@ -78,7 +78,7 @@ def sequence_conv(
 
     sequence_conv of Paddle, at any number of levels. The window of row t has ``context_length`` rows from
     ``t + context_start`` on, inside t's own innermost sequence; beyond its ends it has zeros, or the rows of a learned
-    padding.
+    padding. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
 
     Parameters
     ----------

@@ -111,6 +111,11 @@ def batch_dense_to_sparse(ids: LoDTensor, dense: Dense | LoDTensor, /) -> LoDTen
     LoDTensor
         A row per id.
 
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the number of columns.
+
     Examples
     --------
     >>> batch_dense_to_sparse(LoDTensor([2, 0, 1], [[2, 1]]), np.array([[5., 6., 7.], [8., 9., 0.]]))
@@ -152,6 +157,11 @@ def batch_sparse_to_dense(
     Returns
     -------
     array of shape (sequences, num_columns, *item)
+
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below ``num_columns``.
 
     Examples
     --------

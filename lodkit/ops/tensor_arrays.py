@@ -61,7 +61,7 @@ def written(array, index, fill):
     """The array behind its first element, with that element at an index; up to it there are empty ones to ``fill``."""
     x, *elements = array
     if not fill or index < 0:
-        _check_index("write_to_array", elements, index, len(elements))
+        _check_index("write_to_array", elements, index, len(elements) + 1)
     elif index > MOST_FILLED + len(elements):
         raise RowIndexError(
             f"write_to_array: index {index} is behind an array of {len(elements)} elements; it is filled by at most "
@@ -75,13 +75,13 @@ def written(array, index, fill):
 
 
 def element(array, index):
-    _check_index("read_from_array", array, index, len(array) - 1)
+    _check_index("read_from_array", array, index, len(array))
     return array[index]
 
 
-def _check_index(name, array, index, most):
-    if not 0 <= index <= most:
-        raise RowIndexError(f"{name}: index {index} is outside [0, {most}]; the array has {len(array)} elements")
+def _check_index(name, array, index, bound):
+    if not 0 <= index < bound:
+        raise RowIndexError(f"{name}: index {index} is outside [0, {bound}); the array has {len(array)} elements")
 
 
 def _parts(table, reverse):

@@ -45,6 +45,11 @@ def text(op):
 def places(op):
     """Device, kinds and place of every kernel."""
     for (device, kinds), kernel in op.kernels.items():
-        code = inspect.unwrap(kernel).__code__
-        where = "/".join(code.co_filename.replace("\\", "/").split("/")[-3:])
-        yield device, describe(op, kinds), f"{where}:{code.co_firstlineno}"
+        yield device, describe(op, kinds), place_of(kernel)
+
+
+def place_of(kernel):
+    """Return the file of a kernel, with two folders above it, and its first line."""
+    code = inspect.unwrap(kernel).__code__
+    where = "/".join(code.co_filename.replace("\\", "/").split("/")[-3:])
+    return f"{where}:{code.co_firstlineno}"

@@ -7,6 +7,7 @@ from .kernels import add_to, convert, copied, fill, iota
 from .launcher import BLOCK, cuda, device, elementwise, extending, launch, numba_types
 from .libraries import library_of
 from .memory import (
+    copy_of,
     copy_to,
     full_like,
     grad_output_like,

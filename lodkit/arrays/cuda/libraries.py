@@ -61,6 +61,10 @@ class Library:
         """True while the current stream's work is captured in a graph, if that is known."""
         return False
 
+    def version(self, x):
+        """How often an array was written in place, if the library counts that; else 0."""
+        return 0
+
     def wait(self, device):
         """Wait for the current stream of a device."""
         wait(self, device)
@@ -137,6 +141,8 @@ class Torch(Library):
         is_copy = not x.is_contiguous()
         if is_copy:
             x = x.contiguous()
+        elif x.is_neg():  # the memory of ``y.conj().imag`` holds numbers whose signs are still to be changed
+            x, is_copy = x.resolve_neg(), True
         dtype = self.to_numpy.get(x.dtype)
         if dtype is None:
             raise DTypeError(f"a tensor of {x.dtype} is no type of lodkit; convert with .to(torch.float32)")
@@ -168,6 +174,9 @@ class Torch(Library):
 
     def captures(self):
         return self.torch.cuda.is_current_stream_capturing()
+
+    def version(self, x):
+        return 0 if x.is_inference() else x._version
 
     def synchronize(self, device):
         self.torch.cuda.synchronize(device)

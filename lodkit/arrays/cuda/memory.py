@@ -18,7 +18,21 @@ __all__ += ["refuse_overlap", "rows_on_device_of", "view"]
 
 def view(x):
     """View of a CUDA array; strided arrays are copied."""
-    return x if type(x) is View else library_of(x).view(x)
+    if type(x) is View:
+        return x
+    found = library_of(x).view(x)
+    if found.pointer & (found.dtype.itemsize - 1):
+        raise misaligned(found)
+    return found
+
+
+def misaligned(x):
+    """The error for memory that a GPU cannot read: its context would be lost."""
+    size = x.dtype.itemsize
+    return DTypeError(
+        f"a CUDA array of {x.dtype} starts at an address that is no multiple of {size} bytes, {x.pointer:#x}; "
+        "copy it into memory of its own, with x.copy(), or x.clone() of a tensor"
+    )
 
 
 def output(like, shape, dtype, out=None):
@@ -68,6 +82,12 @@ def copy_to(array, out):
     """Copy an array into one like it."""
     source = view(array)
     copied(source, output(source, source.shape, source.dtype, out))
+
+
+def copy_of(array):
+    """Copy of an array."""
+    source = view(array)
+    return convert(source, source.dtype, new=True).array
 
 
 def full_like(array, number):

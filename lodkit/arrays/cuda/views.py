@@ -70,7 +70,7 @@ class View:
     def writable(self, name):
         """Return itself; OutputError if kernels would write into a copy."""
         if self.is_copy:
-            raise OutputError(f"{name} is not a C-contiguous array; pass a contiguous one")
+            raise OutputError(f"{name} is not a C-contiguous array, or a negated view; pass a contiguous copy")
         return self
 
     def like(self, shape, dtype=None):

@@ -6,11 +6,12 @@ from ...jit import jitable, simd
 from ...ops.shared.recurrent import ACTIVATIONS
 
 RELU, SIGMOID, TANH = map(ACTIVATIONS.index, ("relu", "sigmoid", "tanh"))
+_NUMBERS = {"identity": ACTIVATIONS.index("identity"), "relu": RELU, "sigmoid": SIGMOID, "tanh": TANH}
 
 
 def numbered(*names):
-    """The numbers of activations."""
-    return tuple(map(ACTIVATIONS.index, names))
+    """The numbers of activations that the functions below know."""
+    return tuple(_NUMBERS[name] for name in names)
 
 
 @jitable(inline=True)

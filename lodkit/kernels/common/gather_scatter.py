@@ -34,7 +34,8 @@ def _gather_along(on, data, ids, dtype, axis, match_outer, out):
 
 @ops.gather_grad.kernel("cpu", "cuda")
 def gather_grad(on, data, ids, grad, /, *, wrap, is_sparse):
-    return lookup_table_grad(on, data, on.wrap_ids(ids, len(data), wrap), grad, padding_idx=None, is_sparse=is_sparse)
+    ids = ops.wrap_and_check(on, ids, len(data), wrap)
+    return lookup_table_grad(on, data, ids, grad, padding_idx=None, is_sparse=is_sparse)
 
 
 @ops.batch_gather_grad.kernel("cpu", "cuda")

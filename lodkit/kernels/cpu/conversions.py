@@ -119,12 +119,15 @@ def unsorted_ids(segments, num_segments):
     return ids, num_segments
 
 
+_OFFSETS = {"lengths": lengths_to_offsets, "offsets": checked_offsets}
+
+
 def to_offsets(segments, by, rows, num_segments=None):
     """Offsets over ``rows`` rows from lengths, offsets or sorted ids."""
     if by == "ids":
         offsets = segment_ids_to_offsets(segments, num_segments=num_segments)
     else:
-        offsets = lengths_to_offsets(segments) if by == "lengths" else checked_offsets(segments)
+        offsets = _OFFSETS[by](segments)
         if num_segments is not None:
             ops.check_num_segments(by, num_segments, len(offsets) - 1)
     if offsets.item(-1) != rows:

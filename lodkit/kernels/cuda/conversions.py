@@ -132,12 +132,15 @@ def _from_sorted(ids, count):
     return cut(offsets, inspected(offsets))
 
 
+_OFFSETS = {"lengths": from_lengths, "offsets": from_offsets}
+
+
 def to_offsets(segments, by, rows, num_segments=None):
     """Offsets over ``rows`` rows from lengths, offsets or sorted ids. Synchronises with the device."""
     if by == "ids":
         offsets = from_ids(segments, num_segments)
     else:
-        offsets = from_lengths(segments) if by == "lengths" else from_offsets(segments)
+        offsets = _OFFSETS[by](segments)
         ops.check_num_segments(by, num_segments, len(offsets))
     ops.check_rows(by, (offsets.rows,), rows)
     return offsets

@@ -10,6 +10,8 @@ from .primitives.device import computing, rounded
 def _normal(xp, x, axes, size, epsilon):
     """Rows of mean 0 and variance 1, and what they were multiplied by."""
     centred = x - xp.sum(x, axis=axes, keepdims=True) / size
+    # Far from 0 a mean is rounded by more than the numbers differ: the differences from it have a mean of their own.
+    centred = centred - xp.sum(centred, axis=axes, keepdims=True) / size
     factor = 1 / xp.sqrt(xp.sum(centred * centred, axis=axes, keepdims=True) / size + epsilon)
     return centred * factor, factor
 

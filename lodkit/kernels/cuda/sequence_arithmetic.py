@@ -56,7 +56,9 @@ def values_grad(op, is_number, rows, by, grad, offsets):
         return convert(sums, by.dtype).reshape(by.shape)
     if op == "div":
         return _finish_division.into(by.like(by.shape), sums, computing_as(sums, by))
-    return _negate.into(by.like(by.shape), sums)
+    if op == "sub":
+        return _negate.into(by.like(by.shape), sums)
+    raise KeyError(op)
 
 
 def encode(rows, table, offsets, alpha, out):

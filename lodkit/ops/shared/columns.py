@@ -13,9 +13,7 @@ from ...registry import aligned
 def count_of(given, largest, what):
     """Number of columns (or rows): the one given, else the largest id + 1."""
     if given is None:
-        if largest == MOST:
-            raise RowIndexError(f"an id is {largest}: no {what} is larger; drop it")
-        return max(largest + 1, 0)
+        return min(max(largest, -1) + 1, MOST)
     if given < 0:
         raise ValueError(f"{what} = {given} is negative; it counts from 0")
     return int(given)
@@ -27,6 +25,8 @@ def outside(ids, position, name, bound, what):
     place, remedy = ", ".join(map(str, where)), f"drop it, or make {what} larger"
     if ids[where] < 0:
         remedy = "drop it: ids count from 0"
+    elif bound == MOST:
+        remedy = f"drop it: no {what} is larger"
     return RowIndexError(f"{name}[{place}] = {ids[where]} is outside [0, {bound}) ({what} = {bound}); {remedy}")
 
 

@@ -66,19 +66,28 @@ class Steps:
         return self.rows[self.first :] + (1 if self._reverse else -1)
 
 
+def _sigmoid(x):
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, small) / (1 + small)
+
+
+_FUNCTIONS = {"identity": lambda x: x, "relu": lambda x: np.where(x < 0, 0, x), "sigmoid": _sigmoid, "tanh": np.tanh}
+_SLOPES = {
+    "identity": np.ones_like,
+    "relu": lambda y: np.where(y > 0, 1, 0),
+    "sigmoid": lambda y: y * (1 - y),
+    "tanh": lambda y: 1 - y * y,
+}
+
+
 def activate(name, x):
     """An activation, for definitions."""
-    if name == "sigmoid":
-        small = np.exp(-np.abs(x))
-        return np.where(x >= 0, 1, small) / (1 + small)
-    return np.tanh(x) if name == "tanh" else np.where(x < 0, 0, x) if name == "relu" else x
+    return _FUNCTIONS[name](x)
 
 
 def slope(name, y):
     """The derivative of an activation, from its result."""
-    if name == "sigmoid":
-        return y * (1 - y)
-    return 1 - y * y if name == "tanh" else np.where(y > 0, 1, 0) if name == "relu" else np.ones_like(y)
+    return _SLOPES[name](y)
 
 
 def double(x, shape=None):

@@ -114,10 +114,8 @@ def reduce_segments(values, offsets, weights, reduce, pad_value, dtype=None):
             continue
         if weights is None:
             out[s] = REDUCE[reduce](exact[a:b])
-        elif reduce == "sum":
-            out[s] = (exact[a:b] * scale[a:b]).sum(axis=0)
-        elif scale[a:b].sum() != 0:
-            out[s] = (exact[a:b] * scale[a:b]).sum(axis=0) / scale[a:b].sum()
+        elif total := {"sum": 1.0, "mean": scale[a:b].sum()}[reduce]:
+            out[s] = (exact[a:b] * scale[a:b]).sum(axis=0) / total
     return out
 
 
@@ -162,7 +160,7 @@ def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
         elif reduce == "prod":
             result[a:b] = g * _others(values[a:b].astype(np.float64))
         else:
-            result[a if reduce == "first" else b - 1] = g
+            result[{"first": a, "last": b - 1}[reduce]] = g
     return result.astype(values.dtype)
 
 
@@ -171,7 +169,7 @@ def weights_grad(values, offsets, weights, out, grad, reduce):
     check_grad_output(values, offsets, out, grad)
     result = np.zeros(len(values), np.float64)
     for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
-        total = weights[a:b].astype(np.float64).sum() if reduce == "mean" else 1.0
+        total = {"sum": 1.0, "mean": weights[a:b].astype(np.float64).sum()}[reduce]
         if a < b and total != 0:
             base = out[s].astype(np.float64) if reduce == "mean" else 0.0
             rows = (values[a:b].astype(np.float64) - base) * grad[s] / total

@@ -130,7 +130,7 @@ def factors(reduce, offsets, weights, dtype):
     if reduce == "sum":
         return np.ones(len(offsets) - 1, dtype)
     total = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
-    total = np.sqrt(total) if reduce == "sqrt" else total
+    total = {"mean": np.asarray, "sqrt": np.sqrt}[reduce](total)
     return np.divide(1.0, total, out=np.zeros_like(total), where=total != 0).astype(dtype)
 
 

@@ -55,7 +55,7 @@ def _winners(values, ids, padding_idx, offsets, reduce, shape):
     """Row that gets each segment's gradient, -1 for none."""
     if reduce in ("max", "min"):
         return argreduce_rows(reduce, values, ids, padding_idx, offsets, shape)
-    row = offsets[:-1] if reduce == "first" else offsets[1:] - 1
+    row = {"first": offsets[:-1], "last": offsets[1:] - 1}[reduce]
     row = np.where(offsets[1:] > offsets[:-1], row, -1)
     return np.ascontiguousarray(np.broadcast_to(row[:, None], shape))
 

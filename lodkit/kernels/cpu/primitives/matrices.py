@@ -12,7 +12,7 @@ def matmul(a, b, out=None, transpose=""):
     """The product of two matrices; ``transpose`` names one to transpose, left or right. Filled into ``out``."""
     a, b = a.T if transpose == "left" else a, b.T if transpose == "right" else b
     if out is None:
-        return a @ b
+        return np.matmul(a, b)
     if len(a) > FEW:
         return np.dot(a, b, out=out)
     for i in range(len(a)):

@@ -119,7 +119,7 @@ def rows_ahead(reduce, size, values, columns, gather):
 
 
 def _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out):
-    """Reduce the tiles of segments, in double precision, and then their results."""
+    """Reduce the tiles of long segments, in double precision, and then their results; others as in any batch."""
     kind = total_dtype(values.dtype)
     partial = np.empty((len(tiles) - 1, out.shape[1]), kind)
     inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
@@ -131,6 +131,13 @@ def _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, til
     reduce_rows(inner, partial, None, None, None, tile_offsets, kind.type(0), total)
     weight = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
     divide_rows(total, weight, pad, divisor, inner == "logsumexp", out)
+    # A quotient of double precision is rounded otherwise: a short segment would depend on the others of its batch.
+    first = 0
+    for s in [*np.flatnonzero(np.diff(offsets) > TILE * settings.chunk_rows), len(offsets) - 1]:
+        if s > first:
+            some, rows = offsets[first : s + 1], out[first:s]
+            reduce_rows(reduce, values, ids, weights, padding_idx, some, pad, rows)
+        first = s + 1
 
 
 def width_of(columns):

@@ -49,6 +49,8 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     elif reduce in ("max", "min"):
         where = argreduce_rows(reduce, values, ids, padding_idx, offsets, grad.shape)
         over_rows(kernels.place_kernel(2), 1, offsets, result, grad, where)
+    elif reduce not in ("sum", "mean", "sqrt"):
+        raise KeyError(reduce)
     else:
         totals = weight_totals(reduce, weights, offsets, dtype)
         divisor = None if REDUCERS[reduce].divisor is None else "rows" if totals is None else "totals"

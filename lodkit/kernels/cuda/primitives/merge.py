@@ -24,7 +24,8 @@ def _kept(grad, what, make):
     rows = view(grad._rows)
     if rows.library.captures():
         return make(rows)
-    key = what, rows.library, rows.device, rows.library.queue(rows.device), settings.tile_rows
+    version = rows.library.version(rows.array)
+    key = what, rows.library, rows.device, rows.library.queue(rows.device), settings.tile_rows, version
     found = grad._runs.get(key)
     if found is None:
         found = grad._runs[key] = make(rows)

@@ -9,6 +9,7 @@ import weakref
 import numpy as np
 
 from ....arrays.cuda import View, elementwise, slots, vector
+from ....errors import DeviceError
 from ....lod.offsets import tiles_of
 from .row_kernels import lower_bound
 from .scan import offsets_of
@@ -19,6 +20,9 @@ from .scan import offsets_of
 settings = types.SimpleNamespace(tile_rows=256, run_rows=64, warp_rows=8192)
 
 _sent: dict[tuple, tuple] = {}  # (what it was made by, id of an array, where to) -> (the array, weakly, what is there)
+#: Numbers whose memory on a device a CUDA graph reads. It may be replayed for as long as the process lives, and what is
+#: here keeps its entry of ``_sent``.
+_captured: dict[int, np.ndarray] = {}
 
 
 class Offsets:
@@ -63,7 +67,14 @@ def _kept(send, array, numbers, *by):
     key = send, id(numbers), array.library, array.device, array.library.queue(array.device), *by
     found = _sent.get(key)
     if found is not None and found[0]() is numbers:
+        if array.library.captures():
+            _captured[id(numbers)] = numbers
         return found[1]
+    if array.library.captures():
+        raise DeviceError(
+            "offsets cannot be sent while a CUDA graph is captured; make this call once before, on the same stream and "
+            "with the same LoDTensor, or one that shares its structure"
+        )
     made = send(array, numbers)
     _sent[key] = weakref.ref(numbers, lambda _: _sent.pop(key, None)), made
     return made

@@ -113,13 +113,12 @@ def _body(reduce, width, stride, gather, weighted, notes):
     return fold_of(simd.STEPS[reducer.step], reducer.start, width, stride, gather, weighted, notes)
 
 
-def _finish(reduce):
-    """Division of a total by the weight of its rows."""
-    if reduce == "sqrt":
-        return device(lambda total, by: simd.div(total, simd.sqrt(by)))
-    if reduce == "logmeanexp":
-        return device(lambda total, by: simd.sub(total, simd.log(by)))
-    return device(lambda total, by: simd.div(total, by))
+#: Division of a total by the weight of its rows, of the reductions that divide.
+_DIVISIONS = {
+    "mean": device(lambda total, by: simd.div(total, by)),
+    "sqrt": device(lambda total, by: simd.div(total, simd.sqrt(by))),
+    "logmeanexp": device(lambda total, by: simd.sub(total, simd.log(by))),
+}
 
 
 @functools.cache
@@ -139,8 +138,9 @@ def reduce_kernel(reduce, width, stride, gather, weighted, divisor, notes=False)
     notes : bool
         Note the first position of an id outside in ``first[0]``, initially -1.
     """
-    body, finish = _body(reduce, width, stride, gather, weighted, notes), _finish(reduce)
     divides, by_totals = divisor is not None, divisor == "totals"
+    body = _body(reduce, width, stride, gather, weighted, notes)
+    finish = _DIVISIONS[reduce if divides else "mean"]
 
     @cuda.jit
     def kernel(values, ids, weights, totals, rows, offsets, pad, padding, height, columns, bits, segments, first, out):

@@ -1,0 +1,43 @@
+"""Calls as text, for tests that go over all operators: a failure says what was called, and where its kernel is."""
+
+from __future__ import annotations
+
+import lodkit
+from lodkit import LoDTensor, RankTable, SelectedRows
+from lodkit.registry.representation import place_of
+
+
+class calling:
+    """Context in which an error gets a note: the operator, what it was given, and its kernel's file and line."""
+
+    def __init__(self, name, inputs, attrs, device="cpu"):
+        self.name, self.inputs, self.attrs, self.device = name, inputs, attrs, device
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if isinstance(error, Exception):
+            error.add_note(call_text(lodkit.OPS[self.name], self.inputs, self.attrs, self.device))
+
+
+def call_text(op, inputs, attrs, device="cpu"):
+    """The call of an operator with values of the CPU, and the kernel that it runs on a device."""
+    given = op._accept(tuple(inputs))
+    arguments = [f"{name}={value_text(x)}" for name, x in zip(op._names(given), given, strict=True)]
+    arguments += [f"{name}={value!r:.200}" for name, value in attrs.items()]
+    kernel = op._find(device, op._kinds_of(given))
+    return f"in {op.name}({', '.join(arguments)})\n   {device} kernel: {place_of(kernel)}"
+
+
+def value_text(x):
+    """Kind, type, shape and structure of an input; an array of few numbers is shown whole."""
+    if isinstance(x, LoDTensor):
+        return f"LoDTensor({value_text(x.values)}, {x.recursive_sequence_lengths()})"
+    if isinstance(x, SelectedRows):
+        return f"SelectedRows({value_text(x.rows)}, {value_text(x.value)}, {x.height})"
+    if isinstance(x, RankTable):
+        return f"RankTable(lod={x.lod()})"
+    if not hasattr(x, "dtype") or not hasattr(x, "tolist"):
+        return f"{x.dtype}{list(x.shape)}" if hasattr(x, "dtype") else f"{x!r:.200}"
+    return f"{x.dtype}{list(x.shape)}" + (f"={x.tolist()}" if x.size <= 12 else "")
