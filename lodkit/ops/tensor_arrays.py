@@ -64,8 +64,8 @@ def written(array, index, fill):
         _check_index("write_to_array", elements, index, len(elements) + 1)
     elif index > MOST_FILLED + len(elements):
         raise RowIndexError(
-            f"write_to_array: index {index} is behind an array of {len(elements)} elements; it is filled by at most "
-            f"{MOST_FILLED}, pass an index of at most {MOST_FILLED + len(elements)}"
+            f"write_to_array: index {index} is outside [0, {MOST_FILLED + len(elements) + 1}): the array has "
+            f"{len(elements)} elements, and at most {MOST_FILLED} are filled in"
         )
     if index > len(elements):
         check_rows(values_of(x), "the tensor")
