@@ -11,7 +11,7 @@ from ..arrays import check_gradient, from_lists
 from ..arrays.ids import checked_ids
 from ..errors import LodkitError
 from ..kernels.cpu.primitives.device import values_grad
-from ..lod import LoDTensor, frozen, values_of
+from ..lod import LoDTensor, values_of
 from ..lod.offsets import lengths_to_offsets
 from ..ops.embedding import check_bag
 from ..ops.segments import check_weights
@@ -44,6 +44,7 @@ class Batch:
     def _take(self):
         """Check which arguments were given, and copy them."""
         attrs, pool, weights = self.attrs, self.pool, self.weights
+        self._check_table()
         if other := sorted(attrs.keys() - ({"pad_value", "dtype"} if pool is not None else ())):
             what, takes = ("lookup", "nothing else") if pool is None else ("embedding_bag", "pad_value and dtype")
             remedy = "leave out ids of padding" if other[0] == "padding_idx" else f"it takes {takes}"
@@ -52,6 +53,10 @@ class Batch:
             raise TypeError("lookup of a ShardedTable takes no weights; give a pool")
         ids = from_lists(self.ids, "ids") if pool is None and isinstance(self.ids, list | tuple) else self.ids
         self.ids, self.weights = copied(ids, "ids"), copied(weights, "weights")
+
+    def _check_table(self):
+        if error := self.table._refusal():
+            raise error
 
     def begin(self, what: str) -> None:
         """Check what was given; in an exchange, send ids and find out how many others send."""
@@ -74,7 +79,7 @@ class Batch:
         self.set_waited()
         if self._exchange is not None:
             self.table.count_call()
-            self._exchange.rejoin()
+            self._exchange.rejoin(self.table._refusal())
         return self._result()
 
     def _result(self):
@@ -122,6 +127,7 @@ class Batch:
         if grad is None:
             raise TypeError("update takes the gradient of what the lookup returned, got None")
         table, grad = self.table, from_lists(values_of(on_cpu(grad)), "grad")
+        self._check_table()
         if self._shape is None:
             raise LodkitError("update takes the gradient of a batch that was looked up: call wait() first")
         hot = len(table.dealing.hot) > 0
@@ -273,7 +279,7 @@ class Batch:
             each, numbers = (split.at, by_bag) if self.weights is None else (split.positions, by_id)
             parts.append(table._part("positions", factors[each], *numbers))
         lengths, rows, *rest = yield [*parts, *more]
-        bags = LoDTensor._wrap(rows, (frozen(lengths_to_offsets(lengths.astype(np.int64))),))
+        bags = LoDTensor(rows, [lengths])  # checked: other ranks sent both
         scale = None if factors is None else rest.pop(0)
         if scale is not None and self.weights is None:
             scale = np.repeat(scale, lengths)

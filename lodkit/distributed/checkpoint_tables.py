@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -116,7 +116,8 @@ def save_tables(
     described: dict[str, Any] = {}
     parts: dict[str, Held] = {}
     engine = next(iter(tables.values())).engine
-    announce(engine, f"save of {', '.join(tables)} in {as_path(directory)}, keep={keep}")
+    call = f"save of {', '.join(tables)} in {as_path(directory)}, keep={keep}"
+    announce(engine, call, error=first_refusal(tables.values()))
     for table in tables.values():
         share_states(table)
     for name, table in tables.items():
@@ -125,6 +126,11 @@ def save_tables(
         described[name] = _described(table)
         parts |= _parts(name, table)
     return save(engine, directory, described, parts, keep=keep, extra=extra)
+
+
+def first_refusal(tables: Iterable[Any]) -> Exception | None:
+    """The error of the first table whose arrays are not like those that it was made with, or None."""
+    return next(filter(None, (table._refusal() for table in tables)), None)
 
 
 def load_table(make: Any, checkpoint: Checkpoint, engine: Engine, name: str, **options: Any) -> Any:

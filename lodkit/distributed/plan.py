@@ -56,7 +56,7 @@ def _group(owners, local, rank, counts, inverse, grouped_owners, grouped_local):
 def make_plan(ids: Array, dealing: Dealing, rank: int) -> Plan:
     """Group the distinct ones of checked ids by owner; hot rows are requested from the own rank."""
     distinct, inverse = ops.unique(ids, return_inverse=True)
-    owners, local = dealing.locate(distinct)
+    owners, local = dealing.checked_locate(distinct)
     counts, found = np.zeros(dealing.ranks, np.int64), np.empty(len(owners), np.int32)
     rows: Array = np.empty(len(owners), row_type(dealing))
     _group(owners, local, rank, counts, inverse, found, rows)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from saved import HEIGHT, VALUES, check, load_errors, save
 
-from lodkit.distributed import Checkpoint, CheckpointError, ShardedTable
+from lodkit.distributed import Checkpoint, CheckpointError, ShardedTable, table
 
 
 def flip(path, at):
@@ -128,7 +128,7 @@ def test_manifests_are_not_believed(tmp_path, change, message):
 def test_what_a_manifest_says_of_a_table_is_compared_before_memory_is_taken(tmp_path, monkeypatch, change, message):
     ShardedTable(100, 8, lr=0.1, dealing="hash").save(tmp_path)
     rewritten(tmp_path / "checkpoint-00000001" / "manifest.json", lambda m: change(m["tables"]["table"]))
-    filled = ShardedTable._filled
-    monkeypatch.setattr(ShardedTable, "_filled", lambda self, init: (1 / (self.height == 0), filled(self, init))[1])
+    filled = table.filled_rows
+    monkeypatch.setattr(table, "filled_rows", lambda *args: (1 / (args[1].height == 0), filled(*args))[1])
     with pytest.raises(CheckpointError, match=message):
         ShardedTable.load(tmp_path)
