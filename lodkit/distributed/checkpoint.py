@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import empty
-from ..arrays.types import Array
+from ..arrays.ids import checked_ids
+from ..arrays.types import Array, DenseLike
+from ..errors import ShapeMismatchError
 from ..public import public
 from ..storage import StorageError, load
 from ..storage.header import header, read_header
@@ -131,33 +133,44 @@ class Checkpoint:
         """
         shape, dtype = self._like(name)
         start, stop, _ = slice(start, stop).indices(shape[0])
-        made = empty((max(stop - start, 0), *shape[1:]), dtype)
+        made, filled = empty((max(stop - start, 0), *shape[1:]), dtype), 0
         for first, last, record in self._overlapping(name, start, stop):
             made[first - start : last - start] = self._mapped(record)[first - record["first"] : last - record["first"]]
-        return made
+            filled += last - first
+        return self._whole(name, made, filled)
 
     @surface
-    def pick(self, name: str, ids: Array) -> Array:
-        """Return chosen rows of an array, in new memory.
+    def pick(self, name: str, ids: DenseLike) -> Array:
+        """Return the row of each id, in new memory; files without any of the ids are not read.
 
         Parameters
         ----------
         name : str
             As in ``rows``.
-        ids : array of int64
-            Ascending.
+        ids : array of int32 or int64, or list
+            In any order; they may repeat.
 
         Returns
         -------
         array of shape (len(ids), *item)
+
+        Raises
+        ------
+        RowIndexError
+            An id is negative or not below the number of rows.
         """
         shape, dtype = self._like(name)
-        made = empty((len(ids), *shape[1:]), dtype)
+        ids = checked_ids(ids, shape[0])
+        if ids.ndim != 1:
+            raise ShapeMismatchError(f"ids must be one-dimensional, got shape {ids.shape}; pass ids.reshape(-1)")
+        order = np.argsort(ids, kind="stable")
+        ordered, made, filled = ids[order], empty((len(ids), *shape[1:]), dtype), 0
         for first, last, record in self._overlapping(name, 0, shape[0]):
-            low, high = np.searchsorted(ids, (first, last))
+            low, high = np.searchsorted(ordered, (first, last))
             if low < high:
-                made[low:high] = self._mapped(record)[ids[low:high] - first]
-        return made
+                made[order[low:high]] = self._mapped(record)[ordered[low:high] - first]
+                filled += int(high - low)
+        return self._whole(name, made, filled)
 
     @surface
     def table(self, name: str = "table") -> tuple[Array, dict[str, Array]]:
@@ -188,6 +201,15 @@ class Checkpoint:
         if name not in self.arrays:
             raise KeyError(f"{self.path} has no array {name!r}, but {', '.join(self.arrays)}")
         return self.arrays[name]["shape"], np.dtype(self.arrays[name]["dtype"]).newbyteorder("=")
+
+    def _whole(self, name, made, filled):
+        """An array whose rows have all been filled; ``arrays`` may have been changed since the files were checked."""
+        if filled != len(made):
+            raise CheckpointError(
+                f"{self.path}: the files have {filled} of {len(made)} rows of {name}; arrays were changed since it was "
+                "opened: open it again"
+            )
+        return made
 
     def _overlapping(self, name, start, stop):
         """First row, last and the record of the parts of files that lie in a range of rows."""
