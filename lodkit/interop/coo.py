@@ -15,6 +15,7 @@ def to_torch(x):
     """``SelectedRows.to_torch``."""
     import torch
 
+    x._whole()
     rows = torch.from_numpy(x._rows.copy()) if isinstance(x._rows, np.ndarray) else torch.as_tensor(x._rows).clone()
     value = tensor_of(x.value) if isinstance(x.value, np.ndarray) else torch.as_tensor(x.value)
     return torch.sparse_coo_tensor(
@@ -47,6 +48,7 @@ def to_scipy(x):
     """``SelectedRows.to_scipy``."""
     from scipy import sparse
 
+    x._whole()
     if is_cpu_tensor(x.value):
         x = x._with_value(array_of(x.value, "value"))
     require_cpu(x.value, "to_scipy")

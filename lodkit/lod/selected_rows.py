@@ -13,7 +13,7 @@ from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_number, 
 from ..arrays.checks import is_plain_number
 from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
-from ..errors import DTypeError
+from ..errors import DTypeError, LoDError
 from ..loading import load
 from ..public import public
 from ..tracebacks import shorten
@@ -154,6 +154,14 @@ class SelectedRows(Coordinates):
             rows = SelectedRows(rows, value, self.height)._rows
         return self._wrap(rows, value, self.height, self.is_merged)
 
+    def _whole(self, what="this SelectedRows"):
+        """Return the value; raise if it was resized since, which NumPy allows."""
+        shape, count = tuple(self.value.shape), len(self._rows)
+        if shape[:1] != (count,):
+            now = shape[0] if shape else f"shape {shape}"
+            raise LoDError(f"{what} lists {count} rows, its value has {now} now; make it anew")
+        return self.value
+
     def get_tensor(self) -> Values:
         """Return ``value``, one row per entry (Paddle's name)."""
         return self.value
@@ -161,6 +169,7 @@ class SelectedRows(Coordinates):
     def merge(self) -> SelectedRows:
         """Return sorted, unique rows with duplicates summed; itself if merged."""
         if self.is_merged:
+            self._whole()
             return self
         return _operators().merge_selected_rows(self)
 
@@ -230,7 +239,7 @@ class SelectedRows(Coordinates):
             raise DTypeError(
                 f"number has {number.bit_length()} bits, more than {self.value.dtype} holds; pass a smaller one"
             )
-        return self._with_value(operation(tracked(self.value), number))
+        return self._with_value(operation(tracked(self._whole()), number))
 
     def __mul__(self, number: typing.Any) -> SelectedRows:
         return self._scaled(operator.mul, number)
@@ -241,7 +250,7 @@ class SelectedRows(Coordinates):
         return self._scaled(operator.truediv, number)
 
     def __neg__(self) -> SelectedRows:
-        return self._with_value(-tracked(self.value))
+        return self._with_value(-tracked(self._whole()))
 
     if not typing.TYPE_CHECKING:  # a checker takes what has this for an array
 
@@ -264,7 +273,7 @@ class SelectedRows(Coordinates):
 
     def __reduce__(self):
         rows = self._rows.copy() if type(self._rows) is np.ndarray else self._rows
-        return SelectedRows._restore, (rows, self.value, self.height, self.is_merged)
+        return SelectedRows._restore, (rows, self._whole(), self.height, self.is_merged)
 
     def __repr__(self):
         from .repr_text import selected_rows_text

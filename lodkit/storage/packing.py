@@ -59,7 +59,7 @@ def packed(name, value, arrays):
         return {"vocabulary": [*value], **value.specials()}
     if isinstance(value, Batch):
         parts = ((part, getattr(value, part)) for part in FEATURES)
-        parts = {part: x.values if isinstance(x, LoDTensor) else x for part, x in parts}
+        parts = {part: x._whole() if isinstance(x, LoDTensor) else x for part, x in parts}
         names = value.names and [value.names.__name__, {k: int(v) for k, v in value.names.__members__.items()}]
         return {"features": {p: packed(_below(name, p), x, arrays) for p, x in parts.items()}, "names": names}
     if isinstance(value, np.generic) and value.dtype.kind in "fiub":

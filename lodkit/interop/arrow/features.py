@@ -78,12 +78,12 @@ def _numbers_of(column, what, kinds="fiu"):
 
 def features(x, with_array=True):
     """``Features.__arrow_c_array__``."""
-    values = plain_values(x.values.values)
+    values = plain_values(x.values._whole())
     if values.ndim != 1:
         raise DTypeError(f"values have shape {values.shape}; Arrow's maps take one number per value")
     node = items(values)
     if x.kind == "map":
-        node = _map(x.values.offsets(), items(plain_values(x.map_keys.values)), node)
+        node = _map(x.values.offsets(), items(plain_values(x.map_keys._whole())), node)
     elif x.kind == "list":
         _check_offsets(x.values.offsets())
         node = lists(x.values.offsets(), node, small=True)
