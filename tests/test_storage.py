@@ -177,6 +177,7 @@ def test_a_file_of_an_earlier_version(tmp_path):
         ({"o": lodkit.optim.SGD({}, lr=1.0)}, TypeError, r"o: save takes no SGD; pass o\.state_dict\(\)"),
         ({"a": {1: 2}}, TypeError, r"a: keys are strings .*got 1; pass \{str\(k\): x for k, x in a\.items\(\)\}$"),
         ({"a/b": 2}, TypeError, "keys are strings without '/'.*; rename it, or nest dictionaries"),
+        ({"a": [np.longdouble("1e4000")]}, lodkit.DTypeError, r"^a/0 is a number of type .*; save float\(x\), or np"),
         ({"a": np.ones(1, complex)}, TypeError, r"not complex128; save .* x\.real and x\.imag"),
         ({"a": np.ones(1, "M8[s]")}, TypeError, r"save numbers, x\.astype\(np\.int64\)"),
         ({"a": np.ones(1, [("b", float)])}, TypeError, "save field by field"),

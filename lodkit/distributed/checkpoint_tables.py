@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from ..errors import LodkitError
+from ..errors import LodkitError, cut_message
 from ..tracebacks import surface
 from .alone import Alone
 from .calls import announce
@@ -137,7 +137,8 @@ def load_table(make: Any, checkpoint: Checkpoint, engine: Engine, name: str, **o
     """Make a table, and read the rows of this rank from a checkpoint that all ranks have opened."""
     if name not in checkpoint.tables:
         known = ", ".join(checkpoint.tables)
-        raise KeyError(f"{checkpoint.path} has no table {name!r}, but {known}: give name=, or load ShardedTables")
+        message = f"{checkpoint.path} has no table {name!r}, but {known}: give name=, or load ShardedTables"
+        raise KeyError(cut_message(message))
     saved = checkpoint.tables[name]
     try:
         _check_described(saved)

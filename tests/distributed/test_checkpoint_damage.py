@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import time
 import zlib
 
 import numpy as np
@@ -83,13 +85,49 @@ def rewritten(path, change):
         (lambda m: m["files"].pop(0), "no file of table.values from row 0 on, of 103"),
         (lambda m: m["arrays"]["table.values"].update(dtype="<i2"), r"<f2, not \(51, 5\) <i2"),
         (lambda m: m.pop("tables"), "it is not what save writes"),
+        (lambda m: m["arrays"]["table.values"].update(shape=[HEIGHT, 5, *[1] * 70]), "it is not what save writes"),
+        (lambda m: m["arrays"]["table.values"].update(dtype="f4," * 10**5), "it is not what save writes"),
+        (lambda m: m["arrays"]["table.values"].update(shape=[2] * 10**5), "it is not what save writes"),
+        (lambda m: m.update(format="x" * 10**6), r"is of format 'x+ \.\.\. \([\d,]+ characters\) \.\.\. x+', this ver"),
     ],
 )
 def test_manifests_are_not_believed(tmp_path, change, message):
     save(tmp_path)
     rewritten(tmp_path / "checkpoint-00000001" / "manifest.json", change)
-    with pytest.raises(CheckpointError, match=message):
+    began = time.process_time()
+    with pytest.raises(CheckpointError, match=message) as caught:
         Checkpoint(tmp_path).table()
+    assert len(str(caught.value)) <= 2000
+    assert time.process_time() - began < 1.5
+
+
+@pytest.mark.parametrize("content", [[1, 2], "text", 5, None])
+def test_a_manifest_of_another_kind(tmp_path, content):
+    save(tmp_path)
+    manifest = tmp_path / "checkpoint-00000001" / "manifest.json"
+    manifest.write_text(json.dumps({"manifest": content, "crc32": zlib.crc32(json.dumps(content).encode())}))
+    with pytest.raises(CheckpointError, match=r"the checkpoint is damaged \(it is not what save writes\)"):
+        Checkpoint(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize("look", [True, False])
+def test_files_that_are_no_regular_files(tmp_path, kind, look):
+    """They have 0 bytes, and no end."""
+    save(tmp_path)
+    name = "zz-000000000000.npy"
+    record = {"name": name, "array": "zz", "first": 0, "rows": 0, "bytes": 0, "crc32": 0}
+
+    def change(manifest):
+        manifest["arrays"]["zz"] = {"dtype": "<f4", "shape": [0, 1]}
+        manifest["files"].append(record)
+
+    folder = tmp_path / "checkpoint-00000001"
+    rewritten(folder / "manifest.json", change)
+    os.mkfifo(folder / name) if kind == "pipe" else (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(CheckpointError, match="is no regular file"):
+        Checkpoint(tmp_path, look=look).verify()
 
 
 @pytest.mark.parametrize(
