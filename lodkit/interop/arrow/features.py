@@ -46,7 +46,8 @@ def _lists_of(column, what):
     _no_nulls(column, what)
     size = buffers.fixed_size(column.schema.format)
     if size is not None:
-        return np.full(column.count, size), column.child(0, column.start * size, column.count * size)
+        elements = column.child(0, column.start * size, column.count * size)
+        return np.full(column.count, size), elements
     offsets, first = buffers.list_offsets(column)
     return np.diff(offsets), column.child(0, first, offsets.item(-1))
 
