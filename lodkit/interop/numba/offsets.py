@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload, overload_method
+from numba.extending import intrinsic, overload, overload_method, register_jitable
 
 from ...jit import jitable
 from ...jit.private_numba import TrustedType, TypingError
@@ -22,7 +22,7 @@ def _need_levels(kind):
         raise TypingError("this LoDTensor has lod_level 0, no offsets; attach lengths: LoDTensor(x, [[...]])")
 
 
-@overload_method(LoDTensorType, "offsets")
+@overload_method(LoDTensorType, "offsets", inline="always")
 def offsets(t, level=-1, absolute=False):
     _need_levels(t)
     count = t.lod_level
@@ -37,7 +37,7 @@ def offsets(t, level=-1, absolute=False):
     return offsets_of
 
 
-@overload_method(LoDTensorType, "row_offsets")
+@overload_method(LoDTensorType, "row_offsets", inline="always")
 def row_offsets(t, level=-1):
     _need_levels(t)
     count = t.lod_level
@@ -51,7 +51,7 @@ def row_offsets(t, level=-1):
     return row_offsets_of
 
 
-@overload_method(LoDTensorType, "lengths")
+@overload_method(LoDTensorType, "lengths", inline="always")
 def lengths(t, level=-1, absolute=False):
     _need_levels(t)
     count = t.lod_level
@@ -98,7 +98,8 @@ def _differences(t, level, below):
     return made
 
 
-@jitable
+# Inlined, as what calls it: Numba counts no reference back where an error comes from a function that was called.
+@register_jitable(inline="always")
 def _checked_level(level, count):
     if not -count <= level < count:
         raise NoLevel(level, count)
