@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..arrays import empty
+from ..arrays import empty, writable
 from ..arrays.types import Array
 from ..errors import LodkitError, ShapeMismatchError
 from ..kernels.cpu.primitives import device
@@ -96,6 +96,7 @@ class Rule:
                     f"table.{what} is {_described(array)}, replaced or resized since the table was made; assign an "
                     f"array of {kind} and shape {expected}, for the rows of this rank"
                 )
+            writable(array, f"table.{what}")
 
     def settled(
         self, values: Array, iteration: int, given: dict[str, Any], ranks: int, replicated: bool
