@@ -75,6 +75,14 @@ def doubled(table, memory):
     table.values = table.values.astype(np.float64)
 
 
+def in_columns(table, memory):
+    table.values = np.asfortranarray(table.values)
+
+
+def locked(table, memory):
+    table.values.flags.writeable = False
+
+
 def listed(table, memory):
     table.values = table.values.tolist()
 
@@ -90,6 +98,8 @@ def listed(table, memory):
         (resized, r"table.values is float32 of shape \(\d+, 2\), replaced or resized"),
         (doubled, r"table.values is float64 of shape \(20, 4\), .* assign an array of float32"),
         (listed, "table.values is a list, replaced"),
+        (in_columns, "table.values is not a C-contiguous array"),
+        (locked, "table.values is read-only"),
     ],
 )
 @pytest.mark.parametrize("ranks", [1, 2])
