@@ -164,6 +164,14 @@ def same_pointer(builder, pointer):
     return builder.call(identity, [pointer])
 
 
+def spliced(function):
+    """Let compiled code take a plain function's lines in place of a call, before their types are known.
+
+    For what raises: Numba counts no reference back where an error comes out of a function that was called.
+    """
+    return register_jitable(inline="always")(function)
+
+
 def share_entry(dispatcher, kinds, entry):
     """Let compiled code serve arguments of further types.
 

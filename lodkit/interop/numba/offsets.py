@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload, overload_method, register_jitable
+from numba.extending import intrinsic, overload, overload_method
 
 from ...jit import jitable
-from ...jit.private_numba import TrustedType, TypingError
+from ...jit.private_numba import TrustedType, TypingError, spliced
 from .errors import NoLevel
 from .kinds import OFFSETS, TRUSTED, LoDTensorType
 from .sequences import offset, rows_between
@@ -98,8 +98,7 @@ def _differences(t, level, below):
     return made
 
 
-# Inlined, as what calls it: Numba counts no reference back where an error comes from a function that was called.
-@register_jitable(inline="always")
+@spliced
 def _checked_level(level, count):
     if not -count <= level < count:
         raise NoLevel(level, count)
