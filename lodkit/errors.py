@@ -6,10 +6,24 @@ import numpy as np
 
 from .public import public
 
+#: Characters of a message at most: names, words and shapes in it may come from a file, and be as long as the file.
+MOST_CHARACTERS, FIRST_CHARACTERS, LAST_CHARACTERS = 2000, 1200, 700
+
 
 @public
 class LodkitError(Exception):
-    """Base of all errors of lodkit."""
+    """Base of all errors of lodkit. A message has at most 2,000 characters: of a longer one the middle is left out."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*[cut_message(arg) if isinstance(arg, str) else arg for arg in args])
+
+
+def cut_message(text: str) -> str:
+    """Return a message without its middle if it is long: the place stands first in it, and the remedy last."""
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    left_out = len(text) - FIRST_CHARACTERS - LAST_CHARACTERS
+    return f"{text[:FIRST_CHARACTERS]} ... ({left_out:,} characters) ... {text[-LAST_CHARACTERS:]}"
 
 
 @public

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 import uuid
 
 try:
@@ -45,7 +46,27 @@ def replacing(path):
 def check_regular(path, done):
     """Refuse a directory, pipe or device: some have no end, and opening others waits. What is not there passes."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise OSError(f"{os.fsdecode(path)!r} is no regular file, and is not {done}; give another path")
+        raise _not_regular(path, done)
+
+
+def open_regular(path, buffering=-1):
+    """Open a regular file to read its bytes; OSError for what is none.
+
+    It is looked at again when it is open, as its name may be another file's by then; to open a pipe does not wait.
+    """
+    check_regular(path, "read")
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise _not_regular(path, "read")
+        return open(handle, "rb", buffering)
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def _not_regular(path, done):
+    return OSError(f"{os.fsdecode(path)!r} is no regular file, and is not {done}; give another path")
 
 
 def sync_folder(path):

@@ -11,6 +11,7 @@ from arrow_producers import ragged
 
 import lodkit
 from lodkit import DTypeError, LoDError, LoDTensor
+from lodkit.interop.arrow import c_data, columns
 from lodkit.interop.arrow.exporting import Node
 
 
@@ -109,3 +110,76 @@ def test_values_on_a_tape_are_refused():
         assert tape
         with pytest.raises(Exception, match="record"):
             y.__arrow_c_array__()
+
+
+def record(*fields):
+    return Node(b"+s", 1, (None,), fields)
+
+
+def of_type(**fields):
+    """Change the type of the first field, or the type itself where it has none."""
+
+    def apply(producer):
+        schema = c_data.ArrowSchema.from_address(c_data.pointer_of(producer.schema, c_data.SCHEMA))
+        change(**fields)(schema.child(0) or schema)
+        return producer
+
+    return apply
+
+
+ONE = arrow.lists([0, 2], arrow.numbers([1.0, 2]))
+
+
+def test_fields_without_a_name_have_an_empty_one():
+    """Arrow lets producers leave it out."""
+    for nameless in (of_type(name=None), of_type(name=b"")):
+        table = nameless(arrow.Producer(record(ONE, arrow.numbers([7])._replace(name=b"b"))))
+        found = columns(table)
+        assert found[""].to_list() == [[1, 2]] and found["b"].to_list() == [7]
+        assert LoDTensor.from_arrow(nameless(arrow.Producer(record(ONE)))).to_list() == [[1, 2]]
+    with pytest.raises(LoDError, match="two columns have the name ''; rename one"):
+        columns(of_type(name=None)(arrow.Producer(record(ONE, ONE._replace(name=b"")))))
+
+
+@pytest.mark.parametrize(
+    ("node", "damage", "text"),
+    [
+        (record(ONE, ONE), of_type(name=b"\xff\xfe"), r"the name of field 0, b'\\xff\\xfe', is not UTF-8"),
+        (record(ONE), of_type(format=None), "a type is missing, or has no format"),
+        (ONE, of_type(format=None), "a type is missing, or has no format"),
+        (Node(b"+w:" + b"9" * 5000, 1, (None,), (arrow.numbers([1.0]),)), of_type(), "lists of 9{80} elements"),
+        (ONE, of_type(format=b"\xff"), "not the unknown format"),
+    ],
+)
+def test_types_that_are_damaged(node, damage, text):
+    with pytest.raises(lodkit.LodkitError, match=text):
+        [columns(damage(arrow.Producer(node)))] if node.format == b"+s" else LoDTensor.from_arrow(
+            damage(arrow.Producer(node))
+        )
+
+
+def views(length, sizes=(3,)):
+    """A word as a view of 20 bytes."""
+    view = np.array([20, 0, 0, 0], np.int32)
+    return Node(b"vu", 1, (None, view, np.frombuffer(b"a" * 20, np.uint8), np.array([length], np.int64)))
+
+
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        (views(-1), "buffer 2 of b'vu' has -1 elements"),
+        (views(-(1 << 63)), "buffer 2 of b'vu' has -9223372036854775808 elements"),
+        (views(19), "word 0 is outside its buffer"),
+        (
+            Node(b"u", 1, (None, np.array([0, 2], np.int32), np.frombuffer(b"\xff\xfe", np.uint8))),
+            "word 0, .* not UTF-8",
+        ),
+    ],
+)
+def test_words_that_are_damaged(node, text):
+    with pytest.raises(LoDError, match=text):
+        LoDTensor.from_arrow(arrow.Producer(node), dictionary=True)
+
+
+def test_a_word_that_is_a_view():
+    assert LoDTensor.from_arrow(arrow.Producer(views(20)), dictionary=True)[1] == ["a" * 20]

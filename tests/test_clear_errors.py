@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from fractions import Fraction
 
@@ -223,3 +224,36 @@ def test_the_type_of_an_error_follows_the_choices():
     for wrong, error in ((3, ValueError), (np.int64(3), ValueError), ("8", TypeError), (True, TypeError)):
         with pytest.raises(error, match="bits must be one of"):
             lodkit.quantize_rows(np.ones((2, 2), np.float32), bits=wrong)
+
+
+WORD = "w" * 10**6
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda: lodkit.vocabulary([["a"]], unknown=None)[WORD], lodkit.LodkitError),
+        (lambda: lodkit.Vocabulary([WORD, WORD]), ValueError),
+        (lambda: lodkit.Vocabulary(["a"], unknown=WORD), ValueError),
+        (lambda: lodkit.run(WORD, 1), lodkit.LodkitError),
+        (lambda: lodkit.sequence_pool(lodkit.LoDTensor([1.0], [[1]]), pool=WORD), ValueError),
+        (lambda: lodkit.LoDTensor([WORD], [[1]]), lodkit.LodkitError),
+        (lambda: lodkit.LoDTensor.from_nested([[[WORD]]]), Exception),
+    ],
+)
+def test_messages_of_long_words_are_short(call, kind):
+    with pytest.raises(kind) as caught:
+        call()
+    assert len(str(caught.value)) <= 2000
+
+
+def test_of_a_long_message_the_middle_is_left_out():
+    """The place stands first in it, and the remedy last; pickles keep it."""
+    error = lodkit.RowIndexError("ids[7] = 9 " + "x" * 5000 + "; pass smaller ones")
+    assert len(str(error)) < 2000
+    assert str(error).startswith("ids[7] = 9 xxx")
+    assert str(error).endswith("xxx; pass smaller ones")
+    assert " ... (3,130 characters) ... " in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert lodkit.RowIndexError("y" * 2000).args == ("y" * 2000,)
+    assert lodkit.LodkitError(3, None).args == (3, None)

@@ -205,22 +205,6 @@ def test_a_gradient_of_another_type_is_converted(gpu):
         np.testing.assert_allclose(getattr(found, "value", found), getattr(expected, "value", expected), rtol=1e-6)
 
 
-def test_long_sums_keep_their_accuracy(gpu, monkeypatch):
-    """Levels of tiles: 20,000 equal numbers in one segment, and for one row of a gradient."""
-    monkeypatch.setattr(offsets.settings, "tile_rows", 16)
-    monkeypatch.setattr(offsets.settings, "run_rows", 16)
-    n = 20_000
-    ones = np.full((n, 1), 0.7, np.float32)
-    exact = n * np.float64(np.float32(0.7))
-    for item in (1, 2):
-        values = gpu(LoDTensor(np.repeat(ones, item, axis=1), [[n, 0]]))
-        total = to_numpy(lodkit.sequence_pool(values, pool="sum"))
-        np.testing.assert_allclose(total[0], exact, rtol=1e-6)
-        assert not total[1].any()
-        mean = to_numpy(lodkit.sequence_pool(values, pool="mean"))
-        np.testing.assert_allclose(mean[0], exact / n, rtol=1e-6)
-
-
 @pytest.mark.parametrize("logs", [False, True])
 def test_softmax_of_segments_longer_than_a_tile(gpu, logs, monkeypatch):
     """In one kernel, and where one segment is too long for that in several: the same to rounding."""

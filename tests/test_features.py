@@ -270,3 +270,35 @@ def test_keys_of_arrow_that_fit_no_int64_are_refused():
         Features.from_arrow(maps)
     small = pa.array([[(1, [1, 2])]], type=pa.map_(pa.uint32(), pa.list_(pa.uint8())))
     assert Features.from_arrow(small).feature(1).to_list() == [[1, 2]]
+
+
+@pytest.mark.parametrize("kind", ["scalar", "list", "map"])
+def test_the_structure_of_what_is_handed_out_may_change(kind):
+    """Of a LoDTensor of its own: the features keep theirs, which their keys have."""
+    counts, map_keys = (None, None) if kind == "scalar" else ([2, 0, 1], [1, 2, 3] if kind == "map" else None)
+    features = Features([2, 1], [5, 6, 5], counts, np.arange(3.0), map_keys)
+    before = features.to_list()
+    for tensor in (features.values, features.map_keys):
+        if tensor is not None:
+            tensor.set_lod([[0, 5], [0, 1, 2, 3, 3, 3]])
+            tensor.set_values(np.zeros(3))
+    assert features.to_list() == before
+    assert lodkit.concat([features, features]).to_list() == before * 2
+    assert features.merge(features).keys.tolist() == [5, 6, 5, 6, 5, 5]
+    features.values.values[0] = 7
+    assert features.feature(5) is not None and features.values.values[0] == 7
+
+
+def test_values_of_features_that_were_resized():
+    for map_keys in (None, [1, 2, 3]):
+        features = Features([2, 1], [5, 6, 5], [2, 0, 1], np.arange(3.0), map_keys)
+        features.values.values.resize((1,), refcheck=False)
+        for call in (
+            lambda x: x.__arrow_c_array__(),
+            repr,
+            lambda x: x.feature(5),
+            lambda x: x[1:],
+            lambda x: x.to_list(),
+        ):
+            with pytest.raises(lodkit.LoDError, match="was cut into 3 rows, its values have 1 now"):
+                call(features)

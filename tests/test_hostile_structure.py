@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import numpy as np
@@ -32,6 +33,9 @@ GIANT = LoDTensor(EMPTY, [[2**61]])
         lambda t: t.to_padded(),
         lambda t: t.to_list(),
         lambda t: t.append_level([1, 1, 1]),
+        lambda t: t.__arrow_c_array__(),
+        pickle.dumps,
+        lambda t: t + 1,
         lambda t: lodkit.concat([t, t]),
         lambda t: list(lodkit.batches(t, size=2, seed=0)),
     ],
@@ -43,6 +47,33 @@ def test_values_that_were_resized(call, rows):
     values.resize(rows, refcheck=False)
     with pytest.raises(LoDError, match=f"was cut into 6 rows, its values have {rows} now"):
         call(t)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s: s.merge(),
+        lambda s: s.norm(),
+        lambda s: s.clip_by_norm(1.0),
+        lambda s: s.to_dense(),
+        lambda s: s * 2,
+        lambda s: s / 2,
+        lambda s: -s,
+        lambda s: s + s,
+        lambda s: s.split([3, 3]),
+        pickle.dumps,
+    ],
+)
+@pytest.mark.parametrize("rows", [[1, 4, 5], [4, 1, 4]])
+@pytest.mark.parametrize("count", [2, 9])
+def test_a_value_that_was_resized(call, rows, count):
+    value = np.ones((3, 2))
+    s = SelectedRows(rows, value, 6)
+    if rows == sorted(rows):
+        s = SelectedRows._wrap(s._rows, value, 6, merged=True)
+    value.resize((count, 2), refcheck=False)
+    with pytest.raises(LoDError, match=f"lists 3 rows, its value has {count} now"):
+        call(s)
 
 
 @pytest.mark.parametrize("index", [[0], [-1, 0], slice(None, None, -1), np.array([True, False, True])])

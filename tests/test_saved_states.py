@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from test_main import SMALL
 
 from lodkit.__main__ import main
@@ -64,3 +65,24 @@ def test_a_state_may_be_older_than_asked(texts, tmp_path, capsys):
     main(["--data", texts, *SMALL, "--save", state])
     assert main(["--data", texts, *SMALL, "--epochs", "1", "--resume", state]) == 0
     assert "already trained for 2 epochs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", [["--seed", "3000000000"], ["--seed", f"{2**63 - 1}"], ["--batch", f"{2**31 - 1}"]])
+def test_settings_of_any_size_are_resumed(texts, tmp_path, capsys, option):
+    state = str(tmp_path / "state")
+    assert main(["--data", texts, *SMALL, *option, "--save", state]) == 0
+    assert main(["--data", texts, "--epochs", "3", "--resume", state, "--save", state]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--seed", f"{2**63}"], f"--seed takes whole numbers from 0 on, below {2**63}, not {2**63}"),
+        (["--batch", f"{2**31}"], f"--batch takes whole numbers from 1 on, below {2**31}, not {2**31}"),
+        (["--dim", f"{2**31}"], f"--dim takes whole numbers from 1 on, below {2**31}, not {2**31}"),
+    ],
+)
+def test_settings_that_no_state_holds_are_refused_at_once(tmp_path, capsys, option, message):
+    assert main(["--data", "no such file", *SMALL, *option, "--save", str(tmp_path / "s")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "s").exists() or not any((tmp_path / "s").iterdir())

@@ -136,3 +136,13 @@ def test_the_gradient_of_an_unsorted_mean_stays_the_same():
     first, second = (tape.gradient(out, [data])[0] for _ in range(2))
     np.testing.assert_array_equal(first, second)
     np.testing.assert_allclose(first[:, 0], [1 / 3, 1 / 2, 1 / 3, 1 / 3, 1 / 2])
+
+
+@pytest.mark.parametrize("columns", [1, 3, 40])
+@pytest.mark.parametrize("rows", [100, 5000, 70_000])
+def test_the_mean_of_equal_exponentials_is_their_number(rows, columns):
+    """To the bit: of a million rows 4e-6 were lost where the logarithm of the rows was subtracted."""
+    for number in (1.3, -7.7, 0.0, 100.0):
+        x = np.full((rows, columns), number, np.float32)
+        found = lodkit.segment_reduce(x, [0, rows], by="offsets", reduce="logmeanexp")
+        assert (found == np.float32(number)).all()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import struct
+import time
 import tracemalloc
 import zipfile
 
@@ -12,7 +14,8 @@ import numpy as np
 import pytest
 
 import lodkit
-from lodkit import LoDTensor, SelectedRows, StorageError
+import lodkit.paddle
+from lodkit import LoDTensor, SelectedRows, StorageError, files
 
 
 @pytest.mark.parametrize("mapped", [False, True])
@@ -73,8 +76,26 @@ def entry(shape=(2,), offsets=(0, 16), dtype="F64"):
     return {"x": {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}}
 
 
-META_OF = {"__metadata__": {"__lodkit__": json.dumps({"dict": {"a": {"array": "b"}}})}}
+def saying(value, arrays=(), data=b""):
+    """A file that says of its arrays what it likes."""
+    return safetensors_of({"__metadata__": {"__lodkit__": json.dumps(value)}, **dict(arrays)}, data)
+
+
+NO_ROWS = {name: entry((0,), (0, 0), "I64")["x"] for name in ("lengths", "keys", "values")}
+NAMED = {"lengths": {"array": "lengths"}, "keys": {"array": "keys"}, "values": {"array": "values"}}
+NAMED |= {"values_lengths": None, "map_keys": None}
 FORGED = {
+    "an array in two places": (
+        "safetensors",
+        saying([{"array": "x"}] * 2, entry(), bytes(16)),
+        "x is missing, or stands in two places",
+    ),
+    "names without numbers": (
+        "safetensors",
+        saying({"features": NAMED, "names": ["K", "a b c"]}, NO_ROWS),
+        "the names of features have no numbers",
+    ),
+    "npz: too many dimensions": ("npz", npz_of((1,) * 65, data=bytes(8)), "65 dimensions, of which NumPy makes no arr"),
     "npz: shape beyond the data": ("npz", npz_of((1 << 40,)), "declares shape"),
     "npz: negative shape": ("npz", npz_of((-1, -1), data=bytes(8)), "declares shape"),
     "npz: shape below the data": ("npz", npz_of((1,), data=bytes(16)), "declares shape"),
@@ -108,8 +129,55 @@ FORGED = {
     ),
     "surplus": ("safetensors", safetensors_of(entry(), bytes(17)), "arrays take 16 bytes"),
     "dtype": ("safetensors", safetensors_of(entry((16,), dtype="F8_E4M3"), bytes(16)), "NumPy lacks"),
-    "missing array": ("safetensors", safetensors_of(META_OF), "b is missing"),
+    "missing array": ("safetensors", saying({"dict": {"a": {"array": "b"}}}), "b is missing"),
 }
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        safetensors_of(entry((2,) * 400_000, (0, 4)), bytes(4)),
+        safetensors_of({"x" * 10**6: entry()["x"]}, bytes(4)),
+        safetensors_of(entry(dtype="F" * 10**6), bytes(16)),
+        safetensors_of(entry((10**4000,) * 60), bytes(16)),
+        saying({"vocabulary": ["w" * 10**6] * 2}),
+        saying({"vocabulary": ["w"], "unknown": "u" * 10**6}),
+        saying({"array": "x" * 10**6}),
+    ],
+    ids=["shape", "name", "dtype", "sizes", "words", "unknown", "array"],
+)
+def test_of_a_large_file_little_is_said_soon(tmp_path, data):
+    """400,000 dimensions took 3 seconds, and 3 MB of them 38: their product has as many digits."""
+    file = tmp_path / "large.safetensors"
+    file.write_bytes(data)
+    began = time.process_time()
+    with pytest.raises(StorageError, match=r"large\.safetensors: cannot be read") as caught:
+        lodkit.load(file)
+    assert time.process_time() - began < 1.5
+    assert len(str(caught.value)) <= 2000
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("read", [lodkit.load, lodkit.paddle.load, lodkit.paddle.load_combine])
+def test_a_pipe_is_not_waited_for(tmp_path, read):
+    """Nor where it takes the place of a file after that was looked at."""
+    file = tmp_path / "x.npz"
+    os.mkfifo(file)
+    with pytest.raises(OSError, match="is no regular file, and is not read"):
+        read(file)
+    file.unlink()
+    file.symlink_to("/dev/zero")
+    with pytest.raises(OSError, match="is no regular file, and is not read"):
+        read(file)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_in_the_place_of_a_file_that_was_looked_at(tmp_path, monkeypatch):
+    file = tmp_path / "x.npz"
+    os.mkfifo(file)
+    monkeypatch.setattr(files, "check_regular", lambda *args: None)
+    with pytest.raises(OSError, match="is no regular file, and is not read"):
+        lodkit.load(file)
 
 
 @pytest.mark.parametrize("mapped", [False, True])

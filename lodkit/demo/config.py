@@ -14,6 +14,10 @@ RATES = {
 }
 
 
+#: The whole numbers that a setting may be, in a saved state too.
+RANGES = {"dim": (1, 1 << 31), "batch": (1, 1 << 31), "seed": (0, 1 << 63)}
+
+
 class Defaults(typing.NamedTuple):
     """What a model is, and settings with which it learns well.
 
@@ -69,4 +73,8 @@ class Config:
         for name in ("pool", "dim", "batch"):
             if getattr(self, name) is None:
                 setattr(self, name, getattr(DEFAULTS[self.model], name))
+        for name, (least, most) in RANGES.items():
+            number = getattr(self, name)
+            if type(number) is not int or not least <= number < most:
+                raise ModelError(f"--{name} takes whole numbers from {least} on, below {most}, not {number!r:.60}")
         MODELS[self.model](self)  # raises, before anything is read

@@ -11,7 +11,7 @@ from ..arrays import check_gradient, from_lists
 from ..arrays.ids import checked_ids
 from ..errors import LodkitError
 from ..kernels.cpu.primitives.device import values_grad
-from ..lod import LoDTensor, frozen, values_of
+from ..lod import LoDTensor, values_of
 from ..lod.offsets import lengths_to_offsets
 from ..ops.embedding import check_bag
 from ..ops.segments import check_weights
@@ -35,23 +35,28 @@ class Batch:
     """A lookup that has begun on every rank; ``ShardedTable.start`` makes it."""
 
     def __init__(self, table: ShardedTable, ids: Any, pool: str | None, weights: Any, attrs: dict[str, Any]) -> None:
-        self.table, self.pool, self.attrs = table, pool, attrs
-        self.ids, self.weights = ids, weights
+        self.table, self._pool, self._attrs = table, pool, attrs
+        self._ids, self._weights = ids, weights
         self._plan = self._split = self._owned = self._rows = self._shape = None
         self._exchange: Exchange | None = None
         self._waited = self.stepped = False
 
     def _take(self):
         """Check which arguments were given, and copy them."""
-        attrs, pool, weights = self.attrs, self.pool, self.weights
+        attrs, pool, weights = self._attrs, self._pool, self._weights
+        self._check_table()
         if other := sorted(attrs.keys() - ({"pad_value", "dtype"} if pool is not None else ())):
             what, takes = ("lookup", "nothing else") if pool is None else ("embedding_bag", "pad_value and dtype")
             remedy = "leave out ids of padding" if other[0] == "padding_idx" else f"it takes {takes}"
             raise TypeError(f"{what} of a ShardedTable takes no {other[0]}; {remedy}")
         if pool is None and weights is not None:
             raise TypeError("lookup of a ShardedTable takes no weights; give a pool")
-        ids = from_lists(self.ids, "ids") if pool is None and isinstance(self.ids, list | tuple) else self.ids
-        self.ids, self.weights = copied(ids, "ids"), copied(weights, "weights")
+        ids = from_lists(self._ids, "ids") if pool is None and isinstance(self._ids, list | tuple) else self._ids
+        self._ids, self._weights = copied(ids, "ids"), copied(weights, "weights")
+
+    def _check_table(self):
+        if error := self.table._refusal():
+            raise error
 
     def begin(self, what: str) -> None:
         """Check what was given; in an exchange, send ids and find out how many others send."""
@@ -74,7 +79,7 @@ class Batch:
         self.set_waited()
         if self._exchange is not None:
             self.table.count_call()
-            self._exchange.rejoin()
+            self._exchange.rejoin(self.table._refusal())
         return self._result()
 
     def _result(self):
@@ -93,9 +98,9 @@ class Batch:
 
     def _directly(self):
         values = self.table.values
-        if self.pool is None:
-            return self._done(ops.lookup_table(values, self.ids))
-        return self._done(ops.embedding_bag(values, self.ids, self.weights, pool=self.pool, **self.attrs))
+        if self._pool is None:
+            return self._done(ops.lookup_table(values, self._ids))
+        return self._done(ops.embedding_bag(values, self._ids, self._weights, pool=self._pool, **self._attrs))
 
     def _done(self, result):
         """Note what the gradient must be like, and that an update may follow."""
@@ -108,13 +113,13 @@ class Batch:
 
     def _apply(self, grad, attrs):
         table = self.table
-        rule, values, states, weights = table.rule, table.values, table.states, values_of(self.weights)
-        if self.pool is None:
-            rule.step_rows(values, states, ops.lookup_table_grad(values, values_of(self.ids), grad), attrs)
-        elif self.pool in FUSED_POOLS and rule.takes_bags(attrs):
-            rule.step_bags(values, states, self.ids, grad, weights, self.pool, attrs)
+        rule, values, states, weights = table.rule, table.values, table.states, values_of(self._weights)
+        if self._pool is None:
+            rule.step_rows(values, states, ops.lookup_table_grad(values, values_of(self._ids), grad), attrs)
+        elif self._pool in FUSED_POOLS and rule.takes_bags(attrs):
+            rule.step_bags(values, states, self._ids, grad, weights, self._pool, attrs)
         else:
-            rule.step_rows(values, states, rows_gradient(values, self.ids, grad, weights, self.pool), attrs)
+            rule.step_rows(values, states, rows_gradient(values, self._ids, grad, weights, self._pool), attrs)
         table.iteration += 1
 
     def _checked(self, grad, given):
@@ -122,6 +127,7 @@ class Batch:
         if grad is None:
             raise TypeError("update takes the gradient of what the lookup returned, got None")
         table, grad = self.table, from_lists(values_of(on_cpu(grad)), "grad")
+        self._check_table()
         if self._shape is None:
             raise LodkitError("update takes the gradient of a batch that was looked up: call wait() first")
         hot = len(table.dealing.hot) > 0
@@ -134,11 +140,10 @@ class Batch:
 
     def _call(self):
         """What all ranks must agree on."""
-        if self.pool is None:
+        if self._pool is None:
             return "rows"
-        return (
-            f"bags, {self.pool}, {'without' if self.weights is None else 'with'} weights, {sorted(self.attrs.items())}"
-        )
+        weights = "without" if self._weights is None else "with"
+        return f"bags, {self._pool}, {weights} weights, {sorted(self._attrs.items())}"
 
     def look_up(self) -> Job:
         """The part of an exchange that looks rows up."""
@@ -150,24 +155,24 @@ class Batch:
             yield []
             return self._directly()
         self._check()
-        if table.exchange == "partial" and self.pool is not None:
+        if table.exchange == "partial" and self._pool is not None:
             return self._done((yield from self._pool_partly()))
         return self._done((yield from self._fetch()))
 
     def _check(self):
         """Check all inputs, and find out who owns which id."""
-        table, ids = self.table, self.ids
-        if self.pool is not None:
-            ops.embedding_bag._check_attrs({"pool": self.pool, **self.attrs})
+        table, ids = self.table, self._ids
+        if self._pool is not None:
+            ops.embedding_bag._check_attrs({"pool": self._pool, **self._attrs})
             if not isinstance(ids, LoDTensor):
                 raise TypeError(
                     f"embedding_bag takes ids as a LoDTensor, got {type(ids).__name__}; pass LoDTensor(...)"
                 )
-            self.ids = ids = check_bag(ids)
-            if self.weights is not None:
-                weights = aligned(self.weights, ids, "weights")
+            self._ids = ids = check_bag(ids)
+            if self._weights is not None:
+                weights = aligned(self._weights, ids, "weights")
                 weights = np.asarray(from_lists(weights, "weights"))
-                self.weights = check_weights(weights, len(ids.values), table.dtype, self.pool)
+                self._weights = check_weights(weights, len(ids.values), table.dtype, self._pool)
         flat = checked_ids(np.asarray(values_of(ids)), table.height)
         self._plan = make_plan(flat.reshape(-1), table.dealing, table.engine.rank)
 
@@ -178,26 +183,28 @@ class Batch:
         (asked,) = yield [table._part("ids", plan.local, plan.counts, announced[:, 0])]
         rows = ops.lookup_table(table.values, asked)
         (rows,) = yield [table._part("rows", rows, announced[:, 0], plan.counts)]
-        if self.pool is None:
-            found = ops.lookup_table(rows, plan.inverse.reshape(np.shape(values_of(self.ids))))
-            return self.ids.with_values(found) if isinstance(self.ids, LoDTensor) else found
-        if self.pool not in FUSED_POOLS:
+        if self._pool is None:
+            found = ops.lookup_table(rows, plan.inverse.reshape(np.shape(values_of(self._ids))))
+            return self._ids.with_values(found) if isinstance(self._ids, LoDTensor) else found
+        if self._pool not in FUSED_POOLS:
             self._rows = rows  # for the gradient
-        return ops.embedding_bag(rows, self.ids.with_values(plan.inverse), self.weights, pool=self.pool, **self.attrs)
+        return ops.embedding_bag(
+            rows, self._ids.with_values(plan.inverse), self._weights, pool=self._pool, **self._attrs
+        )
 
     def _pool_partly(self):
         """Owners pool their ids of every bag; the parts are added here."""
         table, plan = self.table, self._plan
-        if self.pool not in FUSED_POOLS:
+        if self._pool not in FUSED_POOLS:
             raise ValueError(
-                f'exchange="partial" adds parts of bags: pool must be one of {FUSED_POOLS}, not {self.pool!r}'
+                f'exchange="partial" adds parts of bags: pool must be one of {FUSED_POOLS}, not {self._pool!r}'
             )
         split = split_bags(
-            plan, self.ids._row_offsets(), np.where(plan.owners == EVERY, table.engine.rank, plan.owners)
+            plan, self._ids._row_offsets(), np.where(plan.owners == EVERY, table.engine.rank, plan.owners)
         )
         announced = yield table._announce(self._call(), split.ids, split.bags)
         bags, factors = yield from self._send_bags(split, announced)
-        pooled = ops.embedding_bag(table.values, bags, factors, dtype=self.attrs.get("dtype"))
+        pooled = ops.embedding_bag(table.values, bags, factors, dtype=self._attrs.get("dtype"))
         (parts,) = yield [table._part("bags", pooled, announced[:, 1], split.bags)]
         if not len(table.dealing.hot):
             self._split, self._owned = split, (bags, factors, announced)
@@ -205,13 +212,13 @@ class Batch:
 
     def _added(self, parts, split):
         """Add the owners' parts of each bag, in the order of the owners."""
-        lengths = self.ids.lengths(absolute=True)
+        lengths = self._ids.lengths(absolute=True)
         total = np.zeros((len(lengths), *parts.shape[1:]), np.promote_types(parts.dtype, np.float32))
         ends = lengths_to_offsets(split.bags)
         for start, stop in zip(ends[:-1], ends[1:], strict=True):
             total[split.at[start:stop]] += parts[start:stop]
-        total[lengths == 0] = self.attrs.get("pad_value", 0.0)
-        return above(self.ids, -1, total.astype(self.attrs.get("dtype") or parts.dtype, copy=False))
+        total[lengths == 0] = self._attrs.get("pad_value", 0.0)
+        return above(self._ids, -1, total.astype(self._attrs.get("dtype") or parts.dtype, copy=False))
 
     # -- updates ---------------------------------------------------------------------------------
 
@@ -223,7 +230,7 @@ class Batch:
             yield []
             yield []
             return self._apply(step, attrs)
-        if self.pool in FUSED_POOLS:
+        if self._pool in FUSED_POOLS:
             yield from self._step_bags(step, attrs)
         else:
             yield from self._step_rows(step, attrs)
@@ -234,11 +241,11 @@ class Batch:
     def _step_rows(self, grad, attrs):
         """Owners get a gradient row for each id, in the order of ranks and positions."""
         table, plan = self.table, self._plan
-        if self.pool is None:
+        if self._pool is None:
             grad = grad.reshape(len(plan.inverse), table.width)
         else:
-            bags = self.ids.with_values(plan.inverse)
-            grad = rows_gradient(self._rows, bags, grad, self.weights, self.pool).value
+            bags = self._ids.with_values(plan.inverse)
+            grad = rows_gradient(self._rows, bags, grad, self._weights, self._pool).value
         split = split_bags(plan, np.arange(len(plan.inverse) + 1), homes(plan))
         announced = yield table._announce(f"{self._call()}, update by {sorted(attrs.items())}", split.ids)
         numbers = split.ids, announced[:, 0]
@@ -256,7 +263,7 @@ class Batch:
             yield table._announce(f"{self._call()}, update by {sorted(attrs.items())}", split.ids, split.bags)
             (grad,) = yield [table._part("grads", ops.lookup_table(grad, split.at), split.bags, announced[:, 1])]
         else:
-            split = split_bags(self._plan, self.ids._row_offsets(), homes(self._plan))
+            split = split_bags(self._plan, self._ids._row_offsets(), homes(self._plan))
             announced = yield table._announce(
                 f"{self._call()}, update by {sorted(attrs.items())}", split.ids, split.bags
             )
@@ -270,12 +277,12 @@ class Batch:
         parts = [table._part("positions", split.lengths, *by_bag), table._part("positions", split.rows, *by_id)]
         factors = self._factors()
         if factors is not None:
-            each, numbers = (split.at, by_bag) if self.weights is None else (split.positions, by_id)
+            each, numbers = (split.at, by_bag) if self._weights is None else (split.positions, by_id)
             parts.append(table._part("positions", factors[each], *numbers))
         lengths, rows, *rest = yield [*parts, *more]
-        bags = LoDTensor._wrap(rows, (frozen(lengths_to_offsets(lengths.astype(np.int64))),))
+        bags = LoDTensor(rows, [lengths])  # checked: other ranks sent both
         scale = None if factors is None else rest.pop(0)
-        if scale is not None and self.weights is None:
+        if scale is not None and self._weights is None:
             scale = np.repeat(scale, lengths)
         return (bags, scale, *rest)
 
@@ -284,12 +291,12 @@ class Batch:
 
         Of whole bags, by the kernel that one process has: to the same bits.
         """
-        if self.weights is None and self.pool == "sum":
+        if self._weights is None and self._pool == "sum":
             return None
-        offsets, dtype = self.ids._row_offsets(), np.promote_types(self.table.dtype, np.float32)
+        offsets, dtype = self._ids._row_offsets(), np.promote_types(self.table.dtype, np.float32)
         ones = np.ones(len(offsets) - 1, dtype)
-        found = values_grad(np.empty(offsets[-1], dtype), None, None, offsets, self.weights, None, ones, self.pool)
-        if self.weights is not None:
+        found = values_grad(np.empty(offsets[-1], dtype), None, None, offsets, self._weights, None, ones, self._pool)
+        if self._weights is not None:
             return found
         by_bag = np.zeros(len(ones), dtype)
         full = offsets[1:] > offsets[:-1]

@@ -6,29 +6,22 @@ import json
 import math
 import os
 import pathlib
+import stat
 import zlib
 from typing import Any
 
 import numpy as np
 
 from ..arrays import empty
-from ..arrays.types import Array
+from ..arrays.ids import checked_ids
+from ..arrays.types import Array, DenseLike
+from ..errors import ShapeMismatchError, cut_message
+from ..files import open_regular
 from ..public import public
 from ..storage import StorageError, load
 from ..storage.header import header, read_header
 from ..tracebacks import surface
-from .checkpoint_files import (
-    EXTRA,
-    FORMAT,
-    MANIFEST,
-    CheckpointError,
-    NoCheckpointError,
-    as_path,
-    crc32,
-    number_of,
-    numbered,
-    whole,
-)
+from .checkpoint_files import EXTRA, FORMAT, MANIFEST, CheckpointError, as_path, crc32, newest, number_of, whole
 from .checkpoint_manifest import is_sound
 
 
@@ -73,7 +66,7 @@ class Checkpoint:
     """
 
     def __init__(self, directory: str | os.PathLike[str], look: bool = True) -> None:
-        self.path = _newest(pathlib.Path(as_path(directory)))
+        self.path = newest(pathlib.Path(as_path(directory)))
         content = self._manifest()
         self.tables: dict[str, dict[str, Any]] = content["tables"]
         self.arrays: dict[str, dict[str, Any]] = content["arrays"]
@@ -131,33 +124,44 @@ class Checkpoint:
         """
         shape, dtype = self._like(name)
         start, stop, _ = slice(start, stop).indices(shape[0])
-        made = empty((max(stop - start, 0), *shape[1:]), dtype)
+        made, filled = empty((max(stop - start, 0), *shape[1:]), dtype), 0
         for first, last, record in self._overlapping(name, start, stop):
             made[first - start : last - start] = self._mapped(record)[first - record["first"] : last - record["first"]]
-        return made
+            filled += last - first
+        return self._whole(name, made, filled)
 
     @surface
-    def pick(self, name: str, ids: Array) -> Array:
-        """Return chosen rows of an array, in new memory.
+    def pick(self, name: str, ids: DenseLike) -> Array:
+        """Return the row of each id, in new memory; files without any of the ids are not read.
 
         Parameters
         ----------
         name : str
             As in ``rows``.
-        ids : array of int64
-            Ascending.
+        ids : array of int32 or int64, or list
+            In any order; they may repeat.
 
         Returns
         -------
         array of shape (len(ids), *item)
+
+        Raises
+        ------
+        RowIndexError
+            An id is negative or not below the number of rows.
         """
         shape, dtype = self._like(name)
-        made = empty((len(ids), *shape[1:]), dtype)
+        chosen: Array = checked_ids(ids, shape[0])
+        if chosen.ndim != 1:
+            raise ShapeMismatchError(f"ids must be one-dimensional, got shape {chosen.shape}; pass ids.reshape(-1)")
+        order = np.argsort(chosen, kind="stable")
+        ordered, made, filled = chosen[order], empty((len(chosen), *shape[1:]), dtype), 0
         for first, last, record in self._overlapping(name, 0, shape[0]):
-            low, high = np.searchsorted(ids, (first, last))
+            low, high = np.searchsorted(ordered, (first, last))
             if low < high:
-                made[low:high] = self._mapped(record)[ids[low:high] - first]
-        return made
+                made[order[low:high]] = self._mapped(record)[ordered[low:high] - first]
+                filled += int(high - low)
+        return self._whole(name, made, filled)
 
     @surface
     def table(self, name: str = "table") -> tuple[Array, dict[str, Array]]:
@@ -166,7 +170,7 @@ class Checkpoint:
         They are what one process trains with: ``lodkit.adagrad(values, grad, states["moment"], lr=0.1)``.
         """
         if name not in self.tables:
-            raise KeyError(f"{self.path} has no table {name!r}, but {', '.join(self.tables)}")
+            raise KeyError(cut_message(f"{self.path} has no table {name!r}, but {', '.join(self.tables)}"))
         prefix = f"{name}."
         found = {key.removeprefix(prefix): self.rows(key) for key in self.arrays if key.startswith(prefix)}
         return found.pop("values"), found
@@ -186,8 +190,17 @@ class Checkpoint:
     def _like(self, name):
         """Shape of an array, and its type on this machine."""
         if name not in self.arrays:
-            raise KeyError(f"{self.path} has no array {name!r}, but {', '.join(self.arrays)}")
+            raise KeyError(cut_message(f"{self.path} has no array {name!r}, but {', '.join(self.arrays)}"))
         return self.arrays[name]["shape"], np.dtype(self.arrays[name]["dtype"]).newbyteorder("=")
+
+    def _whole(self, name, made, filled):
+        """An array whose rows have all been filled; ``arrays`` may have been changed since the files were checked."""
+        if filled != len(made):
+            raise CheckpointError(
+                f"{self.path}: the files have {filled} of {len(made)} rows of {name}; arrays were changed since it was "
+                "opened: open it again"
+            )
+        return made
 
     def _overlapping(self, name, start, stop):
         """First row, last and the record of the parts of files that lie in a range of rows."""
@@ -202,7 +215,7 @@ class Checkpoint:
         shape, dtype = (record["rows"], *array["shape"][1:]), np.dtype(array["dtype"])
         written = header(dtype, shape)  # 8 us, where NumPy's parser takes 54
         try:
-            with open(self.path / name, "rb") as file:  # once, where np.load does so three times
+            with open_regular(self.path / name) as file:  # once, where np.load does so three times
                 if file.read(len(written)) != written:  # another NumPy may have padded it otherwise
                     file.seek(0)
                     found = read_header(file)
@@ -223,7 +236,8 @@ class Checkpoint:
     def _manifest(self):
         """The content of the manifest, of the right format, undamaged."""
         try:
-            outer = json.loads((self.path / MANIFEST).read_bytes())
+            with open_regular(self.path / MANIFEST) as file:
+                outer = json.loads(file.read())
             content = outer["manifest"]
             intact = outer["crc32"] == zlib.crc32(json.dumps(content, sort_keys=True, allow_nan=False).encode())
         except OSError as error:
@@ -232,6 +246,8 @@ class Checkpoint:
             raise self._damaged(MANIFEST, error) from None
         if not intact:
             raise self._damaged(MANIFEST, "its checksum is another one")
+        if not isinstance(content, dict):
+            raise self._damaged(MANIFEST, "it is not what save writes")
         if content.get("format") != FORMAT:
             raise CheckpointError(
                 f"{self.path / MANIFEST}: is of format {content.get('format')!r}, this version of lodkit reads {FORMAT}"
@@ -242,11 +258,13 @@ class Checkpoint:
 
     def _check_size(self, record):
         try:
-            size = (self.path / record["name"]).stat().st_size
+            found = (self.path / record["name"]).stat()
         except OSError as error:
             raise self._unread(record["name"], error) from None
-        if size != record["bytes"]:
-            raise self._damaged(record["name"], f"it has {size} bytes, not {record['bytes']}")
+        if not stat.S_ISREG(found.st_mode):
+            raise self._damaged(record["name"], "it is no regular file")
+        if found.st_size != record["bytes"]:
+            raise self._damaged(record["name"], f"it has {found.st_size} bytes, not {record['bytes']}")
 
     def _check_rows(self, record):
         if record["array"] is not None:
@@ -279,20 +297,3 @@ class Checkpoint:
         earlier = [path for path in whole(self.path.parent) if number is not None and number_of(path) < number]
         remedy = f"use an earlier checkpoint: {earlier[-1]}" if earlier else "there is no earlier checkpoint"
         return CheckpointError(f"{self.path / file}: the checkpoint is damaged ({why}); {remedy}")
-
-
-def _newest(directory):
-    """The directory itself if it is a checkpoint, else its newest one."""
-    if (directory / MANIFEST).is_file():
-        return directory
-    if found := whole(directory):
-        return found[-1]
-    if drafts := [path.name for _, path in numbered(directory)]:
-        why = f"{', '.join(drafts)} was never finished (no {MANIFEST}): the job ended while it saved; start anew"
-    elif not directory.exists():
-        why = "there is no such directory; give the directory that was given to save"
-    elif directory.name.startswith("checkpoint-"):
-        why = f"the save was never finished (no {MANIFEST}); give {directory.parent}, of which the newest is taken"
-    else:
-        why = "no checkpoint is there; give the directory that was given to save"
-    raise NoCheckpointError(f"{directory}: {why}")

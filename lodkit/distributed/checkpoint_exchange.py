@@ -220,7 +220,7 @@ def deliver(engine, part, first, last, rows):
 
 def _routed(engine, dealing, first, last):
     """Places of the hot rows of a range; places of the others, by owner; local row of each; how many each rank owns."""
-    owners, local = dealing.locate(np.arange(first, last))
+    owners, local = dealing.checked_locate(np.arange(first, last))
     order = np.argsort(owners, kind="stable")
     hot, order = np.split(order, [np.count_nonzero(owners < 0)])
     return hot, order, local, np.bincount(owners[order], minlength=engine.size)

@@ -22,7 +22,7 @@ import zlib
 
 import numpy as np
 
-from ..files import replacing, sync_folder
+from ..files import open_regular, replacing, sync_folder
 from ..public import public
 from ..storage import StorageError
 from ..storage.header import header
@@ -88,6 +88,23 @@ def number_of(path):
 def whole(directory):
     """Paths of the checkpoints in a directory that were saved to the end, oldest first."""
     return [path for _, path in numbered(directory) if (path / MANIFEST).is_file()]
+
+
+def newest(directory):
+    """The directory itself if it is a checkpoint, else its newest one."""
+    if (directory / MANIFEST).is_file():
+        return directory
+    if found := whole(directory):
+        return found[-1]
+    if drafts := [path.name for _, path in numbered(directory)]:
+        why = f"{', '.join(drafts)} was never finished (no {MANIFEST}): the job ended while it saved; start anew"
+    elif not directory.exists():
+        why = "there is no such directory; give the directory that was given to save"
+    elif directory.name.startswith("checkpoint-"):
+        why = f"the save was never finished (no {MANIFEST}); give {directory.parent}, of which the newest is taken"
+    else:
+        why = "no checkpoint is there; give the directory that was given to save"
+    raise NoCheckpointError(f"{directory}: {why}")
 
 
 @contextlib.contextmanager
@@ -185,7 +202,7 @@ def record_of(path):
 def crc32(path):
     """Checksum of a file."""
     found, buffer = 0, bytearray(PIECE)
-    with open(path, "rb", buffering=0) as file:
+    with open_regular(path, buffering=0) as file:
         while count := file.readinto(buffer):
             found = zlib.crc32(memoryview(buffer)[:count], found)
     return found

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..storage.reading import MOST_DIMENSIONS
 from .checkpoint_files import EXTRA, NAME, SHARD
+
+LONGEST_DTYPE = len("<f16")
 
 
 def is_sound(content):
@@ -15,7 +18,8 @@ def is_sound(content):
 
     def array(x):
         dtype, shape = x["dtype"], x["shape"]
-        return np.dtype(dtype).kind in "fiu" and np.dtype(dtype).str == dtype and shape and all(map(number, shape))
+        numbers = len(dtype) <= LONGEST_DTYPE and np.dtype(dtype).kind in "fiu" and np.dtype(dtype).str == dtype
+        return numbers and 0 < len(shape) <= MOST_DIMENSIONS and all(map(number, shape))
 
     def file(x):
         named = SHARD.fullmatch(x["name"]) and x["array"] in content["arrays"]

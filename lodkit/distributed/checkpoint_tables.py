@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from ..errors import LodkitError
+from ..errors import LodkitError, cut_message
 from ..tracebacks import surface
 from .alone import Alone
 from .calls import announce
@@ -116,7 +116,8 @@ def save_tables(
     described: dict[str, Any] = {}
     parts: dict[str, Held] = {}
     engine = next(iter(tables.values())).engine
-    announce(engine, f"save of {', '.join(tables)} in {as_path(directory)}, keep={keep}")
+    call = f"save of {', '.join(tables)} in {as_path(directory)}, keep={keep}"
+    announce(engine, call, error=first_refusal(tables.values()))
     for table in tables.values():
         share_states(table)
     for name, table in tables.items():
@@ -127,11 +128,17 @@ def save_tables(
     return save(engine, directory, described, parts, keep=keep, extra=extra)
 
 
+def first_refusal(tables: Iterable[Any]) -> Exception | None:
+    """The error of the first table whose arrays are not like those that it was made with, or None."""
+    return next(filter(None, (table._refusal() for table in tables)), None)
+
+
 def load_table(make: Any, checkpoint: Checkpoint, engine: Engine, name: str, **options: Any) -> Any:
     """Make a table, and read the rows of this rank from a checkpoint that all ranks have opened."""
     if name not in checkpoint.tables:
         known = ", ".join(checkpoint.tables)
-        raise KeyError(f"{checkpoint.path} has no table {name!r}, but {known}: give name=, or load ShardedTables")
+        message = f"{checkpoint.path} has no table {name!r}, but {known}: give name=, or load ShardedTables"
+        raise KeyError(cut_message(message))
     saved = checkpoint.tables[name]
     try:
         _check_described(saved)

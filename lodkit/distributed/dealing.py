@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays.checks import integer
 from ..arrays.ids import ids_in_range
 from ..arrays.types import Array, DenseLike
+from ..errors import LodkitError
 from ..public import public
 
 _HOME = "lodkit.distributed"
@@ -133,6 +134,22 @@ class Dealing:
         is_hot = hot[np.minimum(place, len(hot) - 1)] == ids
         owners, local = self._dealt(np.where(is_hot, 0, ids - place))
         return np.where(is_hot, -1, owners), np.where(is_hot, place, local + len(hot))
+
+    def checked_locate(self, ids: Array) -> tuple[Array, Array]:
+        """``locate``, of a class of the user's own too: compiled code counts by what it says."""
+        owners, local = self.locate(ids)
+        if not owners.shape == local.shape == ids.shape or owners.dtype.kind != "i" or local.dtype.kind != "i":
+            raise LodkitError(
+                f"{type(self).__name__}.locate gave {owners.dtype} of shape {owners.shape} and {local.dtype} of shape "
+                f"{local.shape} for {len(ids)} ids; return the owner and the local row of each, integers"
+            )
+        if len(ids) and not (owners.min() >= -1 and owners.max() < self.ranks and local.min() >= 0):
+            i = int(np.argmax((owners < -1) | (owners >= self.ranks) | (local < 0)))
+            raise LodkitError(
+                f"{type(self).__name__}.locate gave rank {owners[i]}, row {local[i]} for id {ids[i]}; ranks are from 0 "
+                f"to {self.ranks - 1}, -1 for hot rows, and rows are from 0 on"
+            )
+        return owners, local
 
     def _dealt(self, ids):
         """Owner and row, of ids counted without the hot ones."""

@@ -62,9 +62,12 @@ class Exchange:
             self._wait = start(self._engine, parts)
         return not self.results
 
-    def rejoin(self) -> None:
-        """Say, where other calls may have come between, which exchange goes on: all ranks go on with the same."""
-        announce(self._engine, f"wait for {self._call}")
+    def rejoin(self, error: Exception | None = None) -> None:
+        """Say, where other calls may have come between, which exchange goes on: all ranks go on with the same.
+
+        An ``error`` of this rank is raised on all.
+        """
+        announce(self._engine, f"wait for {self._call}", error=error)
 
     def finish(self) -> list[Any]:
         """Go through the rest; returns what each generator returns."""

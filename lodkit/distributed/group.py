@@ -11,7 +11,7 @@ from ..public import public
 from ..tracebacks import surface
 from .batch import Batch
 from .checkpoint_exchange import load
-from .checkpoint_tables import load_table, save_tables
+from .checkpoint_tables import first_refusal, load_table, save_tables
 from .engine import as_engine
 from .exchange import Exchange, Job
 from .table import ShardedTable
@@ -174,7 +174,7 @@ class Batches:
         for batch in self.batches.values():
             batch.set_waited()
         next(iter(self.batches.values())).table.count_call()
-        self._exchange.rejoin()
+        self._exchange.rejoin(first_refusal(batch.table for batch in self.batches.values()))
         return self.finish()
 
     def finish(self) -> dict[str, Any]:

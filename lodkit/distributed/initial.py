@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import is_number
+from ..arrays import empty, is_number
 from ..arrays.types import Array
+from ..errors import ShapeMismatchError
 from ..ops.dropout import GOLDEN, mixed
+from .dealing import Dealing
 
 BLOCK = 1 << 15  # numbers that are made at once: the first cache holds them
+ROWS = 1 << 16  # of a table that are made at once
 _SHARE = np.float32(2.0**-24)
 
 
@@ -83,6 +86,18 @@ def as_init(init: Any, height: int, seed: int) -> Callable[[Array, int], Any]:
     if not is_number(init):
         raise TypeError(f"init must be a name, a number or a function (ids, width) -> rows, got {type(init).__name__}")
     return lambda ids, width: init
+
+
+def filled_rows(init: Callable[[Array, int], Any], dealing: Dealing, rank: int, width: int, dtype: Any) -> Array:
+    """Make the first rows of a rank, in blocks."""
+    values = empty((int(dealing.counts[rank]), width), dtype)
+    for start in range(0, len(values), ROWS):
+        ids = dealing.rows(rank, start, start + ROWS)
+        rows = np.asarray(init(ids, width))
+        if rows.ndim and rows.shape != (len(ids), width):
+            raise ShapeMismatchError(f"init gave shape {rows.shape}, not {(len(ids), width)}")
+        values[start : start + ROWS] = rows
+    return values
 
 
 def name_of(init):

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..arrays.types import Array
+from ..errors import LodkitError
 from ..jit import njit
 from ..lod.offsets import lengths_to_offsets
 from .dealing import Dealing
@@ -56,7 +57,7 @@ def _group(owners, local, rank, counts, inverse, grouped_owners, grouped_local):
 def make_plan(ids: Array, dealing: Dealing, rank: int) -> Plan:
     """Group the distinct ones of checked ids by owner; hot rows are requested from the own rank."""
     distinct, inverse = ops.unique(ids, return_inverse=True)
-    owners, local = dealing.locate(distinct)
+    owners, local = dealing.checked_locate(distinct)
     counts, found = np.zeros(dealing.ranks, np.int64), np.empty(len(owners), np.int32)
     rows: Array = np.empty(len(owners), row_type(dealing))
     _group(owners, local, rank, counts, inverse, found, rows)
@@ -121,6 +122,8 @@ def _fill(owners, local, inverse, offsets, id_at, bag_at, last, rows, positions,
 
 def split_bags(plan: Plan, offsets: Array, owners: Array) -> Split:
     """Split bags by the ``owners`` of the plan's distinct ids, ranks from 0 on."""
+    if offsets.item(-1) != len(plan.inverse) or len(owners) != len(plan.owners):
+        raise LodkitError(f"bags of {offsets.item(-1)} ids, but the plan has {len(plan.inverse)}; start another batch")
     ranks = len(plan.counts)
     ids, bags, last = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64), np.full(ranks, -1)
     _count(owners, plan.inverse, offsets, ids, bags, last)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..arrays import empty
+from ..arrays import empty, writable
 from ..arrays.types import Array
+from ..errors import LodkitError, ShapeMismatchError
 from ..kernels.cpu.primitives import device
 from ..lod import LoDTensor, SelectedRows
 from ..ops.bag_updates import ABSENT
@@ -67,14 +68,35 @@ class Rule:
 
     def make_states(self, values: Array) -> dict[str, Array]:
         """First states of some rows: zeros, or what the operator starts from; float32 for rows of float16."""
-        states, traits = {}, self.traits
-        for name in self.names:
-            last = name == self.names[-1]
-            shape = (1,) if last and traits.single else values.shape[: 1 if last and traits.rowwise else None]
-            dtype = np.dtype(np.int64) if last and traits.counter else np.promote_types(values.dtype, np.float32)
+        states = {}
+        for name, (shape, dtype) in self._layouts(values.shape, values.dtype).items():
             states[name] = empty(shape, dtype)  # huge pages, as of the values
-            states[name][...] = traits.start if last else 0
+            states[name][...] = self.traits.start if name == self.names[-1] else 0
         return states
+
+    def _layouts(self, shape, dtype):
+        """Shape and type of each state of rows of a shape and type."""
+        traits, layouts = self.traits, dict.fromkeys(self.names, (shape, np.promote_types(dtype, np.float32)))
+        if self.names and (traits.single or traits.rowwise):
+            kind = np.dtype(np.int64) if traits.counter else np.promote_types(dtype, np.float32)
+            layouts[self.names[-1]] = (1,) if traits.single else shape[:1], kind
+        return layouts
+
+    def check_arrays(self, values: Any, states: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        """Refuse rows, or states, that were replaced or resized since they were made: other ranks count on these."""
+        if [*states] != self.names:
+            raise LodkitError(
+                f"table.states has {', '.join(states) or 'nothing'}, replaced since the table was made; assign a "
+                f"dictionary of {', '.join(self.names) or 'nothing'}, in this order"
+            )
+        for name, (expected, kind) in {"values": (shape, dtype), **self._layouts(shape, dtype)}.items():
+            array, what = (values, "values") if name == "values" else (states[name], f'states["{name}"]')
+            if not isinstance(array, np.ndarray) or array.shape != expected or array.dtype != kind:
+                raise ShapeMismatchError(
+                    f"table.{what} is {_described(array)}, replaced or resized since the table was made; assign an "
+                    f"array of {kind} and shape {expected}, for the rows of this rank"
+                )
+            writable(array, f"table.{what}")
 
     def settled(
         self, values: Array, iteration: int, given: dict[str, Any], ranks: int, replicated: bool
@@ -160,6 +182,10 @@ class RanksDevice:
     def jitter(self, values, rows, seed):
         local = np.arange(len(values)) if rows is None else rows
         device.jitter(values, self._dealing.ids(self._engine.rank, local), seed)
+
+
+def _described(array):
+    return f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else f"a {type(array).__name__}"
 
 
 def rows_gradient(values: Array, bags: LoDTensor, grad: Array, weights: Array | None, pool: Any) -> SelectedRows:

@@ -221,7 +221,7 @@ def simulate(
     for rank in range(ranks):
         bounds = offsets[cuts[rank] : cuts[rank + 1] + 1]
         mine = flat[bounds[0] : bounds[-1]]
-        owners, local = dealing.locate(mine)
+        owners, local = dealing.checked_locate(mine)
         bag, cold = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)), owners >= 0
         hot[rank] = np.bincount(local[~cold] % ranks, minlength=ranks)
         homes = np.unique(bag * ranks + np.where(cold, owners, local % ranks))

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..arrays import check_values, empty
+from ..arrays import check_values
 from ..arrays.checks import integer
 from ..arrays.types import Array, DenseLike, DTypeLike
-from ..errors import LodkitError, ShapeMismatchError
+from ..errors import LodkitError
 from ..lod import LoDTensor, SelectedRows
 from ..lod.repr_text import amount
 from ..public import public
@@ -20,12 +20,10 @@ from .checkpoint_tables import SavedTable
 from .dealing import Dealing, as_dealing
 from .engine import as_engine
 from .exchange import Exchange
-from .initial import as_init, name_of
+from .initial import as_init, filled_rows, name_of
 from .messages import Part
 from .rule import RanksDevice, Rule, rows_gradient
 from .traffic import Traffic
-
-ROWS = 1 << 16  # that are made at once
 
 
 @public(home="lodkit.distributed")
@@ -132,7 +130,8 @@ class ShardedTable(SavedTable):
         whole = self.engine.size == 1 and not isinstance(dealing, Dealing)  # one rank holds all rows, in order
         self.dealing = as_dealing("ranges", self.height, 1) if whole else self.dealing
         self.rule = Rule(rule, states, attrs)
-        self.values = self._filled(as_init(init, self.height, integer(seed, "seed")))
+        init_rows = as_init(init, self.height, integer(seed, "seed"))
+        self.values = filled_rows(init_rows, self.dealing, self.engine.rank, self.width, self.dtype)
         self.states = self.rule.make_states(self.values)
         self.iteration = 0
         self.traffic: dict[str, Traffic] = {}
@@ -142,16 +141,13 @@ class ShardedTable(SavedTable):
         kind = f"{self.height} x {self.width} {self.dtype}, {rule}, {exchange}, {self.dealing.identity()}"
         self._described = f"table {self.engine.tables} ({kind}, init {name_of(init)}, seed {seed})"
 
-    def _filled(self, init):
-        """This rank's first rows, made in blocks."""
-        values = empty((int(self.dealing.counts[self.engine.rank]), self.width), self.dtype)
-        for start in range(0, len(values), ROWS):
-            ids = self.dealing.rows(self.engine.rank, start, start + ROWS)
-            rows = np.asarray(init(ids, self.width))
-            if rows.ndim and rows.shape != (len(ids), self.width):
-                raise ShapeMismatchError(f"init gave shape {rows.shape}, not {(len(ids), self.width)}")
-            values[start : start + ROWS] = rows
-        return values
+    def _refusal(self):
+        """The error of values or states that are not like those that the table was made with, or None."""
+        try:
+            shape = int(self.dealing.counts[self.engine.rank]), self.width
+            return self.rule.check_arrays(self.values, self.states, shape, self.dtype)
+        except LodkitError as error:
+            return error
 
     def __repr__(self):
         size = amount(self.values.nbytes + sum(s.nbytes for s in self.states.values()))
@@ -291,7 +287,7 @@ class ShardedTable(SavedTable):
         batch.stepped, self._last = True, None if self._last is batch else self._last
 
     def _step_rows(self, rows, grad, attrs):
-        grad = SelectedRows._wrap(rows.astype(np.int64), grad, len(self.values))
+        grad = SelectedRows(rows, grad, len(self.values))  # checked: other ranks sent the rows
         self.rule.step_rows(self.values, self.states, grad, attrs, self._on)
 
     def _step_bags(self, bags, factors, grad, attrs):

@@ -130,13 +130,13 @@ class Features(Batch, Conversions):
 
     @property
     def values(self) -> LoDTensor:
-        """A LoDTensor with levels for examples and (unless scalar) keys."""
-        return self._values
+        """A LoDTensor with levels for examples and (unless scalar) keys, a new one per call; its array is shared."""
+        return self._values._like(self._values._values)
 
     @property
     def map_keys(self) -> LoDTensor | None:
-        """Keys of the maps, a LoDTensor structured as ``values``; None without maps."""
-        return self._map_keys
+        """Keys of the maps, a LoDTensor structured as ``values``, a new one per call; None without maps."""
+        return None if self._map_keys is None else self._map_keys._like(self._map_keys._values)
 
     @property
     def dtype(self) -> np.dtype[Any] | Any:

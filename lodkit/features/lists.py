@@ -170,11 +170,11 @@ def _examples(features):
 
 
 def _value(features, start, stop):
-    values = features.values.values[start:stop]
+    values = features.values._whole()[start:stop]
     if features.kind == "scalar":
         return numbers(values, whole=24)[1:-1]
     if features.kind == "list":
         return numbers(values, whole=24)
-    keys = features.map_keys.values[start:stop]
+    keys = features.map_keys._whole()[start:stop]
     shown = [f"{k}: {numbers(v[None])[1:-1]}" for k, v in zip(keys[:12].tolist(), values[:12], strict=True)]
     return "{" + ", ".join([*shown, *(["..."] if len(keys) > 12 else [])]) + "}"

@@ -120,7 +120,7 @@ def to_awkward(t):
         raise ImportError('to_awkward needs awkward: pip install "lodkit[awkward]"') from error
     from .arrow.exporting import plain_values
 
-    layout = awkward.contents.NumpyArray(np.ascontiguousarray(plain_values(t.values)))
+    layout = awkward.contents.NumpyArray(np.ascontiguousarray(plain_values(t._whole())))
     for level in reversed(range(t.lod_level)):
         layout = awkward.contents.ListOffsetArray(awkward.index.Index64(t.offsets(level)), layout)
     return awkward.Array(layout)

@@ -16,6 +16,7 @@ def to_torch(x):
     """``SelectedRows.to_torch``."""
     import torch
 
+    x._whole()
     rows = torch.from_numpy(x._rows.copy()) if isinstance(x._rows, np.ndarray) else torch.as_tensor(x._rows).clone()
     value = tensor_of(x._value) if isinstance(x._value, np.ndarray) else torch.as_tensor(x._value)
     return torch.sparse_coo_tensor(
@@ -48,6 +49,7 @@ def to_scipy(x):
     """``SelectedRows.to_scipy``."""
     from scipy import sparse
 
+    x._whole()
     if is_cpu_tensor(x._value):
         x = x._with_value(array_of(x._value, "value"))
     require_cpu(x._value, "to_scipy")

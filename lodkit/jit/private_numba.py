@@ -153,6 +153,25 @@ def raise_with(context, builder, error, numbers, kinds):
         builder.ret(RETCODE_USEREXC)
 
 
+def same_pointer(builder, pointer):
+    """A pointer as another value, whose references LLVM counts apart from those of the first.
+
+    Of one value it drops the reference that a result gains with the one that an argument loses behind it, although an
+    error may leave between the gain of the argument and them: each error would then keep the argument's object.
+    """
+    of = ir.FunctionType(pointer.type, [pointer.type])
+    identity = builder.module.declare_intrinsic("llvm.strip.invariant.group", (pointer.type,), of)
+    return builder.call(identity, [pointer])
+
+
+def spliced(function):
+    """Let compiled code take a plain function's lines in place of a call, before their types are known.
+
+    For what raises: Numba counts no reference back where an error comes out of a function that was called.
+    """
+    return register_jitable(inline="always")(function)
+
+
 def share_entry(dispatcher, kinds, entry):
     """Let compiled code serve arguments of further types.
 

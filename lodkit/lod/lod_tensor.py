@@ -229,7 +229,7 @@ class LoDTensor(
         return kind
 
     def __reduce__(self):
-        return LoDTensor._restore, (self._values, tuple(offsets.copy() for offsets in self._lod), self._base)
+        return LoDTensor._restore, (self._whole(), tuple(offsets.copy() for offsets in self._lod), self._base)
 
     def __repr__(self):
         from .repr_text import text

@@ -13,7 +13,7 @@ from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_number, 
 from ..arrays.checks import is_plain_number
 from ..arrays.recorded import not_recorded, on_tape, plain_view, state, tracked
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
-from ..errors import DTypeError
+from ..errors import DTypeError, LoDError
 from ..loading import load
 from ..public import public
 from ..tracebacks import shorten
@@ -164,6 +164,14 @@ class SelectedRows(Coordinates):
             rows = SelectedRows(rows, value, self.height)._rows
         return self._wrap(rows, value, self.height, self.is_merged)
 
+    def _whole(self, what="this SelectedRows"):
+        """Return the value; raise if it was resized since, which NumPy allows."""
+        shape, count = tuple(self._value.shape), len(self._rows)
+        if shape[:1] != (count,):
+            now = shape[0] if shape else f"shape {shape}"
+            raise LoDError(f"{what} lists {count} rows, its value has {now} now; make it anew")
+        return self._value
+
     def get_tensor(self) -> Values:
         """Return ``value``, one row per entry (Paddle's name)."""
         return self.value
@@ -171,6 +179,7 @@ class SelectedRows(Coordinates):
     def merge(self) -> SelectedRows:
         """Return sorted, unique rows with duplicates summed; itself if merged."""
         if self.is_merged:
+            self._whole()
             return self
         return _operators().merge_selected_rows(self)
 
@@ -240,7 +249,7 @@ class SelectedRows(Coordinates):
             raise DTypeError(
                 f"number has {number.bit_length()} bits, more than {self._value.dtype} holds; pass a smaller one"
             )
-        return self._with_value(operation(tracked(self._value), number))
+        return self._with_value(operation(tracked(self._whole()), number))
 
     def __mul__(self, number: typing.Any) -> SelectedRows:
         return self._scaled(operator.mul, number)
@@ -251,7 +260,7 @@ class SelectedRows(Coordinates):
         return self._scaled(operator.truediv, number)
 
     def __neg__(self) -> SelectedRows:
-        return self._with_value(-tracked(self._value))
+        return self._with_value(-tracked(self._whole()))
 
     if not typing.TYPE_CHECKING:  # a checker takes what has this for an array
 
@@ -274,7 +283,7 @@ class SelectedRows(Coordinates):
 
     def __reduce__(self):
         rows = self._rows.copy() if type(self._rows) is np.ndarray else self._rows
-        return SelectedRows._restore, (rows, self._value, self.height, self.is_merged)
+        return SelectedRows._restore, (rows, self._whole(), self.height, self.is_merged)
 
     def __repr__(self):
         from .repr_text import selected_rows_text

@@ -63,10 +63,10 @@ class Vocabulary:
         self._ids = _Ids(zip(self._words, range(len(self._words)), strict=True))
         if len(self._ids) < len(self._words):
             twice = next(word for word, count in Counter(self._words).items() if count > 1)
-            raise ValueError(f"the word {twice!r} is there twice; a word has one id")
+            raise ValueError(f"the word {twice!r:.200} is there twice; a word has one id")
         for what, word in (("unknown", unknown), ("padding", padding)):
             if word is not None and word not in self._ids:
-                raise ValueError(f"{what}={word!r} is not among the words; put it where its id shall be")
+                raise ValueError(f"{what}={word!r:.200} is not among the words; put it where its id shall be")
         self.unknown_id = None if unknown is None else dict.get(self._ids, unknown)
         self.padding_id = None if padding is None else dict.get(self._ids, padding)
         self._ids.unknown = self.unknown_id
@@ -237,12 +237,14 @@ def vocabulary(
            [2, 4, 0]])
     """
     if not is_integer(min_count):
-        raise TypeError(f"min_count must be an integer, got {min_count!r}")
+        raise TypeError(f"min_count must be an integer, got {min_count!r:.200}")
     if isinstance(specials, str):
-        raise TypeError(f"specials must be a list of words, got {specials!r}")
+        raise TypeError(f"specials must be a list of words, got {specials!r:.200}")
     first = list(dict.fromkeys(word for word in (padding, unknown, *specials) if word is not None))
     if max_size is not None and (not is_integer(max_size) or max_size < len(first)):
-        raise ValueError(f"max_size must be an integer >= {len(first)}, the number of special words, got {max_size!r}")
+        raise ValueError(
+            f"max_size must be an integer >= {len(first)}, the number of special words, got {max_size!r:.200}"
+        )
     words, _ = _flat(texts)
     counts = Counter(words)
     _checked(counts)

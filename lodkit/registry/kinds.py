@@ -155,8 +155,8 @@ def check_whole(op, name, x):
             raise LoDError(f"{op}: {name} has structure but no values; give it some with set_values(...)")
         if not x.has_valid_recursive_sequence_lengths():
             raise resized(f"{op}: {name}", x._row_offsets()[-1], x._values)
-    if isinstance(x, SelectedRows) and len(x._rows) != len(x._value):
-        raise LoDError(f"{op}: {name} lists {len(x._rows)} rows, its value has {len(x._value)} now")
+    if isinstance(x, SelectedRows):
+        x._whole(f"{op}: {name}")
 
 
 def run_rows(name, kernel, *inputs, **attrs):

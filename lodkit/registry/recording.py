@@ -57,7 +57,11 @@ class no_grad:
 
 
 def record(op, inputs, attrs, result):
-    """Record a call on the open tapes of this thread."""
+    """Record a call on the open tapes of this thread.
+
+    The tapes keep the structure of the inputs as it is now: ``set_lod`` of an input may follow before the gradient.
+    """
+    inputs = tuple([x._like(x._values) if type(x) is LoDTensor else x for x in inputs])
     outputs = result if isinstance(result, tuple) else (result,)
     for tape in open_tapes():
         tape._record(Call(op, inputs, {**op.defaults, **attrs}, outputs))

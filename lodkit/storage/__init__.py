@@ -10,7 +10,7 @@ import json
 import os
 from typing import Any
 
-from ..files import check_regular, replacing
+from ..files import open_regular, replacing
 from ..tracebacks import surface
 from . import npz, safetensors
 from .packing import packed, unpacked
@@ -104,8 +104,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     SelectedRows(rows=[7, 3], value=[[1., 2.], [3., 4.]], height=10)
     """
     form = _format(path)
-    check_regular(path, "read")
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         try:
             arrays, meta = form.read(Source(file, mmap), META)
             return arrays if meta is None else unpacked(json.loads(meta), arrays)

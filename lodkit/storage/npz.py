@@ -12,7 +12,7 @@ import numpy as np
 from .checks import check_room, encoded, in_order, shown
 from .header import header, read_header
 from .packing import BFloat16
-from .reading import StorageError, bytes_of, check_text, filled
+from .reading import StorageError, bytes_of, check_dimensions, check_text, filled
 
 ALIGNMENT = 64
 EXPANSION = 1032  # no deflated byte gives more
@@ -103,6 +103,7 @@ def _array(source, archive, member, name):
             raise StorageError(f"{name}: {error}") from None
         if dtype.hasobject:
             raise StorageError(f"{name} holds Python objects, pickled; load never unpickles")
+        check_dimensions(name, shape)
         start = stream.tell()
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != member.file_size - start:
             raise StorageError(f"{name} declares shape {shape} of {dtype}, but has {member.file_size - start} bytes")

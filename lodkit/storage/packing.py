@@ -59,11 +59,17 @@ def packed(name, value, arrays):
         return {"vocabulary": [*value], **value.specials()}
     if isinstance(value, Batch):
         parts = ((part, getattr(value, part)) for part in FEATURES)
-        parts = {part: x.values if isinstance(x, LoDTensor) else x for part, x in parts}
+        parts = {part: x._whole() if isinstance(x, LoDTensor) else x for part, x in parts}
         names = value.names and [value.names.__name__, {k: int(v) for k, v in value.names.__members__.items()}]
         return {"features": {p: packed(_below(name, p), x, arrays) for p, x in parts.items()}, "names": names}
     if isinstance(value, np.generic) and value.dtype.kind in "fiub":
-        return value.item()
+        plain = value.item()
+        if isinstance(plain, np.generic):  # no number of Python's holds a longdouble
+            raise DTypeError(
+                f"{name or 'the value'} is a number of type {value.dtype}, which JSON does not hold; save float(x), or "
+                "np.asarray(x) in an .npz"
+            )
+        return plain
     arrays[name or "values"] = _array(name or "the value", value)
     return {"array": name or "values"}
 
@@ -122,8 +128,8 @@ def unpacked(value, arrays):
         return {key: unpacked(item, arrays) for key, item in value["dict"].items()}
     if "array" in value:
         if value["array"] not in arrays:
-            raise StorageError(f"the array {value['array']} is missing")
-        return arrays[value["array"]]
+            raise StorageError(f"the array {value['array']} is missing, or stands in two places")
+        return arrays.pop(value["array"])  # save names each once; copies of one could be larger than the file by far
     if "lod_tensor" in value:
         lod = [unpacked(offsets, arrays) for offsets in value["lod"]]
         return LoDTensor(unpacked(value["lod_tensor"], arrays), lod=lod)
@@ -132,10 +138,17 @@ def unpacked(value, arrays):
     if "features" in value:
         from ..features.features import Features
 
-        names = value["names"] and enum.IntEnum(*value["names"])
+        names = value["names"] and _enum_of(*value["names"])
         return Features(*(unpacked(value["features"][part], arrays) for part in FEATURES), names=names)
     rows, numbers = unpacked(value["selected_rows"], arrays), unpacked(value["value"], arrays)
     made = SelectedRows(rows, numbers, value["height"])
     if value.get("merged") and (made._rows[1:] > made._rows[:-1]).all():  # a file may say what is not so
         made = SelectedRows._wrap(made._rows, made.value, made.height, merged=True)
     return made
+
+
+def _enum_of(name, members):
+    """The names of features; of members without numbers Python would make them in time by their square."""
+    if not isinstance(members, dict):
+        raise StorageError("the names of features have no numbers")
+    return enum.IntEnum(name, members)

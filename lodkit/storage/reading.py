@@ -58,10 +58,19 @@ class Source:
 
 def check_shape(name, dtype, shape):
     """Refuse shapes and types of which NumPy makes no array, or none that works."""
+    check_dimensions(name, shape)
     size = math.prod(n for n in shape if n) * dtype.itemsize  # as NumPy computes it
     odd = dtype.kind in "mM" and np.datetime_data(dtype)[1] < 1
-    if not all(type(n) is int for n in shape) or len(shape) > MOST_DIMENSIONS or not 0 < size < 1 << 63 or odd:
+    if not all(type(n) is int for n in shape) or not 0 < size < 1 << 63 or odd:
         raise StorageError(f"{name} has dtype {dtype} and shape {shape!s:.80}, of which NumPy makes no array")
+
+
+def check_dimensions(name, shape):
+    """Refuse a shape of more dimensions than arrays have, whose product would take time by their square."""
+    if len(shape) > MOST_DIMENSIONS:
+        raise StorageError(
+            f"{name} has {len(shape)} dimensions, of which NumPy makes no array: at most {MOST_DIMENSIONS}"
+        )
 
 
 def check_text(name, array):

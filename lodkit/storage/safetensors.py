@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DTypeError
 from .checks import check_room, encoded, in_order
 from .packing import BFloat16
-from .reading import StorageError, bytes_of
+from .reading import StorageError, bytes_of, check_dimensions
 
 METADATA = "__metadata__"
 ALIGNMENT = 64
@@ -58,6 +58,7 @@ def read(source, meta_name):
         dtype, shape, (start, end) = DTYPES.get(entry["dtype"]), tuple(entry["shape"]), entry["data_offsets"]
         if dtype is None:
             raise StorageError(f"{name} has dtype {entry['dtype']}, which NumPy lacks")
+        check_dimensions(name, shape)
         if not all(type(n) is int and n >= 0 for n in (*shape, start, end)):
             raise StorageError(f"{name} has shape {shape} and offsets {start, end}, which must be integers from 0")
         if end - start != math.prod(shape) * dtype.itemsize:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import operator
-import os
-import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from .. import ops
-from ..arrays import check_values, empty, from_lists, integers, is_array, is_integer, is_number, to_device
+from ..arrays import check_values, from_lists, integers, is_array, is_integer, is_number, to_device
 from ..arrays.checks import as_dtype
 from ..arrays.recorded import hooks, plain_view
 from ..arrays.sizes import memory_for
@@ -25,24 +25,12 @@ from ..registry import Op
 from ..registry.recording import parameter
 from ..signals import uninterrupted
 from ..tracebacks import surface
+from .contents import Contents, Turn, lock
 
 
 def _zeros(count, shape, dtype):
     with memory_for(f"{count} rows of shape {shape}"):
         return np.zeros((count, *shape), dtype)
-
-
-class _Contents(NamedTuple):
-    """What grows together; one assignment replaces it all."""
-
-    keys: Any
-    values: Any
-    states: dict[str, Any]
-
-
-_lock = threading.RLock()  # of all tables: keys of one get their slots from one thread at a time
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @public
@@ -60,7 +48,8 @@ class GrowingTable:
     capacity : int
         Rows at first, at least 2: the last one belongs to no key and reads as zeros.
     initializer : callable, optional
-        ``initializer(count, item, dtype)`` gives the rows of new slots; zeros by default.
+        ``initializer(count, item, dtype)`` gives the rows of new slots, which are copied; zeros by default. No lock is
+        held meanwhile: where another thread makes the table grow first, its rows are dropped and others are asked for.
 
     Attributes
     ----------
@@ -103,8 +92,10 @@ class GrowingTable:
             raise ValueError(f"item is the shape of a row, of sizes from 0 on, got {item}")
         if not is_integer(capacity) or capacity < 2:
             raise ValueError(f"capacity must be an integer of at least 2, got {capacity!r:.200}")
-        self._initializer = initializer or _zeros
-        self._contents = _Contents(Keys(capacity), parameter(self._rows(0, capacity)), {})
+        self._initializer, self._turn = initializer or _zeros, Turn()
+        keys, rows = Keys(capacity), self._rows(0, capacity)
+        values = rows if initializer is None else np.array(rows, order="C")  # an initializer may keep its array
+        self._contents = Contents(keys, values, {})
 
     def __len__(self) -> int:
         """Number of keys."""
@@ -113,19 +104,19 @@ class GrowingTable:
     @property
     def values(self) -> Array:
         """The rows by slot, one of shape ``item`` each: a parameter."""
-        return self._contents.values
+        return parameter(self._contents.values)
 
     @values.setter
     def values(self, values: Array) -> None:
-        with _lock:
-            given = values if isinstance(values, np.ndarray) else from_lists(values, "values")
+        given = values if isinstance(values, np.ndarray) else from_lists(values, "values")
+        with self._turn, lock:
             old = self._contents.values
             if given.shape != old.shape or given.dtype != old.dtype:
                 raise ShapeMismatchError(
                     f"values have shape {given.shape} and dtype {given.dtype}, the table {old.shape} and {old.dtype}: "
                     "a row for each slot; keys get more of them by table.slots(keys)"
                 )
-            self._contents = self._contents._replace(values=parameter(given))
+            self._contents = self._contents._replace(values=plain_view(given))
 
     def __repr__(self):
         return f"<GrowingTable: {len(self)} keys, capacity {len(self.values)}, rows of {self.item} {self.dtype}>"
@@ -159,7 +150,7 @@ class GrowingTable:
         rows = np.asarray(self._initializer(stop - start, self.item, self.dtype), self.dtype)
         if rows.shape != (stop - start, *self.item):
             raise ShapeMismatchError(f"initializer gave shape {rows.shape}, not {(stop - start, *self.item)}")
-        return rows if rows.flags.owndata and rows.flags.writeable else rows.copy()
+        return rows
 
     @surface
     @needs_memory
@@ -177,40 +168,37 @@ class GrowingTable:
             return keys.with_values(self.slots(keys.values, grow=grow))
         keys = integers(to_device(keys, "cpu") if is_array(keys) else keys, "keys")
         flat = keys.flatten()  # which no other thread writes
-        with _lock:
-            found = self._contents.keys.find(flat)
-            if grow and len(found) and found.min() < 0:
-                new = flat[found < 0]
-                with uninterrupted():
-                    self._reserve(len(self) + len(np.unique(new)))
-                    self._contents.keys.insert(new)
-                found = self._contents.keys.find(flat)
-        return found.reshape(keys.shape)
+        while True:
+            with lock:
+                contents = self._contents
+                found, count = contents.keys.find(flat), contents.keys.count
+                new = flat[found < 0] if grow and len(found) and found.min() < 0 else ()
+                if len(new):
+                    contents.check_rows()
+                    count += len(np.unique(new))
+                    if count < len(contents.keys.slots):  # one row is no key's
+                        contents.keys.insert(new)
+                        found, new = contents.keys.find(flat), ()
+            if not len(new):
+                return found.reshape(keys.shape)
+            self._grow(contents, count)
 
-    def _reserve(self, count):
-        """Make room for as many keys and the row of none: twice the capacity, and again. An error changes nothing."""
-        from .keys import Keys
+    def _grow(self, contents, count):
+        """Make room for as many keys and the row of none: twice the capacity, and again. An error changes nothing.
 
-        keys, values, states = self._contents
-        values = plain_view(values)
-        old = capacity = len(keys.slots)
+        Nor does it where another thread, or the initializer, has replaced the contents meanwhile.
+        """
+        old = capacity = len(contents.keys.slots)
         while capacity <= count:
             capacity *= 2
-        if values.shape != (old, *self.item):
-            raise ShapeMismatchError(f"values have shape {values.shape} now, not {(old, *self.item)}: resized since")
-        if capacity == old:
-            return
-        if hooks.knows(values):
-            raise LodkitError(
-                f"the table would grow from {old} to {capacity} rows while a tape is open, which would lose what it "
-                "has recorded; call table.slots(keys) for all keys before the first lookup"
-            )
-        more = self._rows(old - 1, capacity)  # the row of no key becomes a key's
-        grown = empty((capacity, *self.item), self.dtype)
-        grown[: old - 1], grown[old - 1 :] = values[:-1], more
-        states = {name: _grown(state, capacity) for name, state in states.items()}
-        self._contents = _Contents(Keys(capacity, keys.slots[: keys.count]), parameter(grown), states)
-        hooks.moved(values, grown)
+        _check_growth(hooks.knows(contents.values), old, capacity)
+        more = self._rows(old - 1, capacity)
+        with self._turn, lock, uninterrupted():
+            if self._contents is contents:
+                _check_growth(hooks.knows(contents.values), old, capacity, self._turn.updating)
+                contents.check_rows()
+                self._contents = contents.grown(capacity, more)
+                hooks.moved(contents.values, self._contents.values)
 
     @surface
     def lookup(self, keys: DenseLike | LoDTensor, *, training: bool = True, is_sparse: bool = True) -> Array | Any:
@@ -248,7 +236,7 @@ class GrowingTable:
         """
         if not isinstance(name, str):
             raise TypeError(f"name of a state must be a string, got {name!r}")
-        with _lock:
+        with lock:
             states, shape = self._contents.states, self.values.shape
             if name not in states:
                 dtype = np.dtype(self.dtype if dtype is None else dtype)
@@ -274,10 +262,18 @@ class GrowingTable:
         """
         if not isinstance(op, Op):
             raise TypeError(f"update takes an operator, as lodkit.sgd, got {op!r:.80}")
-        with _lock:  # a table that grew meanwhile would not have the step
-            self._update(op, grad, states, attrs)
+        with self._turn:  # a table that grew meanwhile would not have the step
+            with lock:
+                step = self._step_by(op, grad, states, attrs)
+            updating, self._turn.updating = self._turn.updating, True
+            try:
+                with lock if op.definition.__module__.startswith("lodkit.") else nullcontext():  # whole in a fork
+                    step()
+            finally:
+                self._turn.updating = updating
 
-    def _update(self, op, grad, states, attrs):
+    def _step_by(self, op, grad, states, attrs):
+        """The step by a gradient, checked: a function without arguments."""
         if not isinstance(grad, SelectedRows) or grad.height > len(self.values):
             what = f"SelectedRows of height {grad.height}" if isinstance(grad, SelectedRows) else type(grad).__name__
             raise TypeError(f"update takes SelectedRows of slots below {len(self.values)}, got {what}")
@@ -298,13 +294,18 @@ class GrowingTable:
                 arrays.append(self._contents.states.setdefault(state, start))
                 continue
             arrays.append(self.state(state, rowwise=vector, dtype=kind) if isinstance(state, str) else state)
-        op(self.values, grad, *arrays, **attrs)
+        return partial(op, self.values, grad, *arrays, **attrs)
 
 
-def _grown(state, capacity):
-    """A state with more slots, which start as its last one, which is no key's; one number for all slots stays."""
-    if len(state) == 1:
-        return state
-    grown = empty((capacity, *state.shape[1:]), state.dtype)
-    grown[: len(state)], grown[len(state) :] = state, state[-1:]
-    return grown
+def _check_growth(recorded, old, capacity, updating=False):
+    """Refuse to grow where rows that were read, or that a step writes, would be lost."""
+    if recorded or updating:
+        what = (
+            "an update runs, which would lose its step"
+            if updating
+            else "a tape is open, which would lose what it has recorded"
+        )
+        raise LodkitError(
+            f"the table would grow from {old} to {capacity} rows while {what}; call table.slots(keys) for all keys "
+            "before the first lookup"
+        )

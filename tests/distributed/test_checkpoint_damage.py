@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import time
 import zlib
 
 import numpy as np
 import pytest
 from saved import HEIGHT, VALUES, check, load_errors, save
 
-from lodkit.distributed import Checkpoint, CheckpointError, ShardedTable
+from lodkit.distributed import Checkpoint, CheckpointError, ShardedTable, table
 
 
 def flip(path, at):
@@ -83,13 +85,49 @@ def rewritten(path, change):
         (lambda m: m["files"].pop(0), "no file of table.values from row 0 on, of 103"),
         (lambda m: m["arrays"]["table.values"].update(dtype="<i2"), r"<f2, not \(51, 5\) <i2"),
         (lambda m: m.pop("tables"), "it is not what save writes"),
+        (lambda m: m["arrays"]["table.values"].update(shape=[HEIGHT, 5, *[1] * 70]), "it is not what save writes"),
+        (lambda m: m["arrays"]["table.values"].update(dtype="f4," * 10**5), "it is not what save writes"),
+        (lambda m: m["arrays"]["table.values"].update(shape=[2] * 10**5), "it is not what save writes"),
+        (lambda m: m.update(format="x" * 10**6), r"is of format 'x+ \.\.\. \([\d,]+ characters\) \.\.\. x+', this ver"),
     ],
 )
 def test_manifests_are_not_believed(tmp_path, change, message):
     save(tmp_path)
     rewritten(tmp_path / "checkpoint-00000001" / "manifest.json", change)
-    with pytest.raises(CheckpointError, match=message):
+    began = time.process_time()
+    with pytest.raises(CheckpointError, match=message) as caught:
         Checkpoint(tmp_path).table()
+    assert len(str(caught.value)) <= 2000
+    assert time.process_time() - began < 1.5
+
+
+@pytest.mark.parametrize("content", [[1, 2], "text", 5, None])
+def test_a_manifest_of_another_kind(tmp_path, content):
+    save(tmp_path)
+    manifest = tmp_path / "checkpoint-00000001" / "manifest.json"
+    manifest.write_text(json.dumps({"manifest": content, "crc32": zlib.crc32(json.dumps(content).encode())}))
+    with pytest.raises(CheckpointError, match=r"the checkpoint is damaged \(it is not what save writes\)"):
+        Checkpoint(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize("look", [True, False])
+def test_files_that_are_no_regular_files(tmp_path, kind, look):
+    """They have 0 bytes, and no end."""
+    save(tmp_path)
+    name = "zz-000000000000.npy"
+    record = {"name": name, "array": "zz", "first": 0, "rows": 0, "bytes": 0, "crc32": 0}
+
+    def change(manifest):
+        manifest["arrays"]["zz"] = {"dtype": "<f4", "shape": [0, 1]}
+        manifest["files"].append(record)
+
+    folder = tmp_path / "checkpoint-00000001"
+    rewritten(folder / "manifest.json", change)
+    os.mkfifo(folder / name) if kind == "pipe" else (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(CheckpointError, match="is no regular file"):
+        Checkpoint(tmp_path, look=look).verify()
 
 
 @pytest.mark.parametrize(
@@ -128,7 +166,7 @@ def test_manifests_are_not_believed(tmp_path, change, message):
 def test_what_a_manifest_says_of_a_table_is_compared_before_memory_is_taken(tmp_path, monkeypatch, change, message):
     ShardedTable(100, 8, lr=0.1, dealing="hash").save(tmp_path)
     rewritten(tmp_path / "checkpoint-00000001" / "manifest.json", lambda m: change(m["tables"]["table"]))
-    filled = ShardedTable._filled
-    monkeypatch.setattr(ShardedTable, "_filled", lambda self, init: (1 / (self.height == 0), filled(self, init))[1])
+    filled = table.filled_rows
+    monkeypatch.setattr(table, "filled_rows", lambda *args: (1 / (args[1].height == 0), filled(*args))[1])
     with pytest.raises(CheckpointError, match=message):
         ShardedTable.load(tmp_path)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from saved import HEIGHT, MOMENT, VALUES, check, save
 
+import lodkit
 from lodkit.distributed import Checkpoint, CheckpointError, Hashed, checkpoint_exchange, run_threads
 from lodkit.distributed.checkpoint_exchange import Held, read_into
 
@@ -83,7 +84,34 @@ def test_rows_of_a_checkpoint(tmp_path):
     np.testing.assert_array_equal(found.rows("table.values", 30, 70), VALUES[30:70])
     assert found.rows("table.values", 70, 30).shape == (0, 5)
     np.testing.assert_array_equal(found.pick("table.moment", np.array([0, 34, 102])), MOMENT[[0, 34, 102]])
+    for ids in ([102, 0, 34], [34, 34, 0], np.array([70, 1], np.int32), []):
+        np.testing.assert_array_equal(found.pick("table.values", ids), VALUES[np.array(ids, int)])
     with pytest.raises(KeyError, match=r"has no array 'values', but table\.values, table\.moment, table\.total"):
         found.rows("values")
     with pytest.raises(KeyError, match="has no table 'users', but table"):
         found.table("users")
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "message"),
+    [
+        ([5, HEIGHT], lodkit.RowIndexError, rf"ids\[1\] = {HEIGHT} is outside \[0, {HEIGHT}\)"),
+        ([-1, 3], lodkit.RowIndexError, r"ids\[0\] = -1 is outside"),
+        ([1.0], lodkit.DTypeError, "ids must be int32 or int64, not float64"),
+        ([[1, 2]], lodkit.ShapeMismatchError, r"ids must be one-dimensional, got shape \(1, 2\)"),
+    ],
+)
+def test_picked_rows_are_of_the_checkpoint(tmp_path, ids, error, message):
+    save(tmp_path, 3)
+    with pytest.raises(error, match=message):
+        Checkpoint(tmp_path).pick("table.values", ids)
+
+
+def test_no_row_is_left_unread(tmp_path):
+    save(tmp_path, 3)
+    found = Checkpoint(tmp_path)
+    found.arrays["table.values"]["shape"][0] = HEIGHT + 5
+    with pytest.raises(CheckpointError, match=f"the files have {HEIGHT} of {HEIGHT + 5} rows of table.values"):
+        found.rows("table.values")
+    with pytest.raises(CheckpointError, match="the files have 1 of 2 rows of table"):
+        found.pick("table.values", [0, HEIGHT])

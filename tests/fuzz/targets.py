@@ -15,6 +15,7 @@ import lodkit
 from lodkit import LoDTensor, SelectedRows
 
 from ..samples import CAFFE2, PADDLE, SAMPLES, defined
+from .attribute_setting import SETTINGS
 from .objects import OBJECTS
 from .values import Builder, described
 
@@ -146,8 +147,8 @@ def paddle(rng, name):
 
 
 def structure(rng, name):
-    """A method of a LoDTensor or of SelectedRows; a LoDTensor that it gives is used at once."""
-    run, *inputs = OBJECTS[name](rng)
+    """Methods of an object, whose attributes may be set in between; a LoDTensor that they give is used at once."""
+    run, *inputs = (OBJECTS | SETTINGS)[name](rng)
     names = ["x", "argument", "third", "fourth", "fifth"][: len(inputs)]
     call = Call(name, lambda inputs, attrs: used(run(*inputs)), _slots(names, inputs), {})
     call.known = frozenset(["levels", "level", "offsets", "index", "mask", "ids", "size", "start", "stop"])
@@ -181,6 +182,7 @@ def kinds():
         "caffe2": (caffe2, [*CAFFE2], 2.5),
         "paddle": (paddle, [*PADDLE], 1.5),
         "object": (structure, [*OBJECTS], 2),
+        "setting": (structure, [*SETTINGS], 3),
     }
 
 

@@ -217,3 +217,51 @@ def test_without_the_compiler_results_are_the_same(tmp_path):
     env = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run([sys.executable, str(user)], capture_output=True, text=True, check=True, env=env)
     assert run.stdout == "[1.0, 2.0] [[0, 1, 3]]\n"
+
+
+def an_item(t, i):
+    return t[i]
+
+
+def of_an_item(t, i):
+    return t[i][0]
+
+
+def length_of_an_item(t, i):
+    return len(t[i])
+
+
+def lengths_of(t, i):
+    return t.lengths(i)[0]
+
+
+def row_offsets_of(t, i):
+    return t.row_offsets(i)[0]
+
+
+def offsets_of(t, i):
+    return t.offsets(i)[0]
+
+
+def with_other_values(t, i):
+    return t.with_values(np.ones(i)).values[0]
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize(
+    "function",
+    [an_item, of_an_item, length_of_an_item, lengths_of, row_offsets_of, offsets_of, with_other_values],
+    ids=lambda f: f.__name__,
+)
+@pytest.mark.parametrize("lengths", [[[2, 1]], [[1, 1], [2, 1]]], ids=["one level", "two levels"])
+def test_an_error_keeps_no_batch_alive(function, lengths, compiled):
+    t, failed = LoDTensor(np.arange(3.0), lengths), 0
+    arrays = (t.values, *t._lod)
+    before = [sys.getrefcount(array) for array in arrays]
+    for _ in range(20):
+        try:
+            compiled(function)(t, 99)
+        except (IndexError, lodkit.LoDError):
+            failed += 1
+    assert failed == 20
+    assert [sys.getrefcount(array) for array in arrays] == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tomllib
@@ -233,3 +234,16 @@ def test_the_head_of_an_array_is_where_unboxing_reads_it():
     for array in (np.ones((2, 3, 4)), np.ones((4, 2)).T, np.broadcast_to(np.ones(3), (2, 3))):
         head = Head.from_address(id(array))
         assert (head.ndim, head.flags) == (array.ndim, array.flags.num)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("shape", [(2,), ()])
+def test_a_tensor_that_was_resized(shape):
+    """The error described an array of NumPy's."""
+    torch = pytest.importorskip("torch")
+    values, value = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 2.0, 3.0])
+    t, s = LoDTensor(values, [[1, 2]]), SelectedRows([0, 1, 2], value, 4)
+    values.resize_(shape), value.resize_(shape)
+    for x in (t, s):
+        with pytest.raises(lodkit.LodkitError, match=rf"in place .now shape {re.escape(str(shape))}, dtype torch"):
+            njit(lambda x: len(x))(x)

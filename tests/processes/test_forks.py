@@ -140,3 +140,60 @@ def test_a_child_forked_during_the_first_call_of_another_thread(cache_of_threads
     command = [sys.executable, "-W", "ignore", "-c", FIRST, str(delay)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.split() == ["0"], done.stderr
+
+
+def test_an_initializer_waits_for_a_fork(run_threads):
+    """Which takes the lock of all tables, so that keys and rows of a child's tables are whole."""
+    code = """
+    import faulthandler
+    import lodkit
+    import numpy as np
+    faulthandler.dump_traceback_later(60, exit=True)
+
+    def initializer(count, item, dtype):
+        if count > 2:
+            thread = threading.Thread(target=lambda: found.append(in_child(lambda: len(table) == 1)))
+            thread.start()
+            thread.join()
+        return np.zeros((count, *item), dtype)
+
+    found, table = [], lodkit.GrowingTable(2, capacity=2, initializer=initializer)
+    table.slots([1])
+    print(table.slots([1, 2, 3]).tolist(), *found)
+    """
+    assert run_threads(code) == ["[0,", "1,", "2]", "True"]
+
+
+def test_a_child_forked_during_an_update_by_an_operator_of_the_users_own(run_threads):
+    code = """
+    import faulthandler
+    import lodkit
+    import numpy as np
+    faulthandler.dump_traceback_later(60, exit=True)
+    inside, leave = threading.Event(), threading.Event()
+
+    @lodkit.op
+    def own(param: lodkit.Dense, grad: lodkit.SelectedRows, /) -> lodkit.Dense:
+        return param
+
+    @own.kernel("cpu")
+    def _(param: lodkit.Dense, grad: lodkit.SelectedRows, /):
+        inside.set()
+        leave.wait()
+        return param
+
+    table = lodkit.GrowingTable(1, capacity=2)
+    grad = lodkit.SelectedRows(table.slots([1]), np.ones((1, 1), np.float32), 2)
+    thread = threading.Thread(target=table.update, args=(own, grad))
+    thread.start()
+    inside.wait()
+
+    def in_the_child():
+        table.update(lodkit.sgd, grad, lr=1.0)
+        return table.lookup([1, 2, 3]).tolist() == [[-1], [0], [0]]
+
+    print(in_child(in_the_child))
+    leave.set()
+    thread.join()
+    """
+    assert run_threads(code) == ["True"]

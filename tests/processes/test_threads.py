@@ -149,3 +149,35 @@ def test_where_fork_has_no_hooks(run_threads, layer, tmp_path):
     path = os.pathsep.join([str(ROOT), str(tmp_path)])
     code = "print(call(), in_child(call), joined(*together(times=5)), hasattr(os, 'register_at_fork'))"
     assert run_threads(code, layer, PYTHONPATH=path) == ["True", "True", "True", "False"]
+
+
+@pytest.mark.parametrize(("layer", "threads"), [("omp", 4), ("workqueue", 1)])
+def test_beside_a_loop_of_the_users_own(run_threads, layer, threads):
+    """As docs/reliability.md says: under workqueue with more threads of lodkit's, Numba ends the process."""
+    code = f"""
+    import lodkit
+    import numba
+    import numpy as np
+    lodkit.set_num_threads({threads})
+
+    @numba.njit(parallel=True)
+    def mine(a):
+        s = 0.0
+        for i in numba.prange(len(a)):
+            s += a[i]
+        return s
+
+    a, x = np.ones(1_000_000), lodkit.LoDTensor(np.ones(1_000_000), [[500_000] * 2])
+
+    def theirs():
+        return lodkit.sequence_pool(x).sum()
+
+    def loop():
+        return mine(a)
+
+    found = [loop(), theirs()]
+    both = [threading.Thread(target=lambda f=f: [found.append(f()) for _ in range(30)]) for f in (theirs, loop)]
+    [thread.start() for thread in both], [thread.join() for thread in both]
+    print(len(found), {{int(x) for x in found}} == {{1_000_000}})
+    """
+    assert run_threads(code, layer) == ["62", "True"]

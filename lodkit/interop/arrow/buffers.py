@@ -9,6 +9,7 @@ from ...lod.levels import compiled
 from .c_data import NUMBERS
 from .importing import malformed
 
+LONGEST_SIZE = len("+w:") + 18  # of a format of lists of fixed size, in digits
 _DICTIONARY = "pass dictionary=True for ids and the list of words"
 NAMES = {**{format: dtype.name for format, dtype in NUMBERS.items()}, b"b": "bool", b"n": "null"}
 _KINDS = {
@@ -40,6 +41,8 @@ def view(column, i, start, count, dtype):
     """Elements ``start`` to ``start + count`` of buffer i, read-only; a copy only where memory is not aligned."""
     if not count:
         return np.empty(0, dtype)
+    if count < 0:
+        raise malformed(f"buffer {i} of {column.schema.format!r} has {count} elements")
     address = column.array.buffer(i)
     if not address:
         raise malformed(f"buffer {i} of {column.schema.format!r} is missing")
@@ -93,8 +96,8 @@ def fixed_size(format):
     """Size of the lists of a format ``+w:size``; None for other formats."""
     if not format.startswith(b"+w:"):
         return None
-    if not format[3:].isdigit():
-        raise malformed(f"lists of {format[3:].decode()} elements")
+    if not format[3:].isdigit() or len(format) > LONGEST_SIZE:
+        raise malformed(f"lists of {format[3:].decode(errors='replace'):.80} elements")
     return int(format[3:])
 
 
@@ -137,7 +140,7 @@ def described(format):
 
 
 def _kind(format):
-    unknown = f"the unknown format {format.decode()!r}", "convert them to numbers first"
+    unknown = f"the unknown format {format.decode(errors='replace')!r:.80}", "convert them to numbers first"
     return next((found for start, found in _KINDS.items() if format.startswith(start)), unknown)
 
 

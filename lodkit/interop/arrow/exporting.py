@@ -97,7 +97,7 @@ def tensor(t, requested=None, with_array=True):
     """``LoDTensor.__arrow_c_array__``."""
     wanted = formats_of(requested) if requested is not None else []
     levels = [t.offsets(level) for level in range(t.lod_level)]
-    values = plain_values(t._values)
+    values = plain_values(t._whole())
     if len(wanted) != len(levels) + values.ndim:
         wanted = [None] * (len(levels) + values.ndim)
     node = items(values, wanted[-1])

@@ -46,7 +46,8 @@ def _lists_of(column, what):
     _no_nulls(column, what)
     size = buffers.fixed_size(column.schema.format)
     if size is not None:
-        return np.full(column.count, size), column.child(0, column.start * size, column.count * size)
+        elements = column.child(0, column.start * size, column.count * size)
+        return np.full(column.count, size), elements
     offsets, first = buffers.list_offsets(column)
     return np.diff(offsets), column.child(0, first, offsets.item(-1))
 
@@ -78,12 +79,12 @@ def _numbers_of(column, what, kinds="fiu"):
 
 def features(x, with_array=True):
     """``Features.__arrow_c_array__``."""
-    values = plain_values(x.values._values)
+    values = plain_values(x.values._whole())
     if values.ndim != 1:
         raise DTypeError(f"values have shape {values.shape}; Arrow's maps take one number per value")
     node = items(values)
     if x.kind == "map":
-        node = _map(x.values.offsets(), items(plain_values(x.map_keys._values)), node)
+        node = _map(x.values.offsets(), items(plain_values(x.map_keys._whole())), node)
     elif x.kind == "list":
         _check_offsets(x.values.offsets())
         node = lists(x.values.offsets(), node, small=True)

@@ -39,6 +39,8 @@ class Column:
     __slots__ = ("array", "count", "owner", "schema", "start")
 
     def __init__(self, schema, array, owner, count, start=0):
+        if schema is None or schema.format is None:
+            raise malformed("a type is missing, or has no format")
         self.schema, self.array, self.owner, self.count = schema, array, owner, count
         self.start = start if array is None else start + array.offset
 
@@ -46,7 +48,7 @@ class Column:
         """``count`` elements of a child, from its element ``first`` on."""
         schema = self.schema.child(i)
         array = None if self.array is None else self.array.child(i)
-        if schema is None or (array is None and count):
+        if schema is None or (array is None and count > 0):
             raise malformed(f"child {i} of {self.schema.format!r} is missing")
         if count and (array.offset < 0 or array.length < first + count):
             raise malformed(f"a child has {array.length} elements, but its parent uses {first + count}")
@@ -78,9 +80,23 @@ class Chunks(typing.NamedTuple):
 
     def fields(self):
         """``(name, chunks)`` of each column of a table."""
-        for i in range(self.schema.n_children):
-            schema = self.schema.child(i)
-            yield schema.name.decode(), Chunks(schema, [chunk.field(i) for chunk in self.columns], self.kept)
+        for i, name in enumerate(self.names()):
+            yield name, Chunks(self.schema.child(i), [chunk.field(i) for chunk in self.columns], self.kept)
+
+    def names(self):
+        """Names of the columns of a table, as text: a field without one has an empty name."""
+        fields = [self.schema.child(i) for i in range(self.schema.n_children)]
+        if None in fields:
+            raise malformed(f"field {fields.index(None)} is missing")
+        return [decoded(field.name or b"", f"the name of field {i}") for i, field in enumerate(fields)]
+
+
+def decoded(data, what):
+    """Bytes as the text that they must be."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise malformed(f"{what}, {data!r:.80}, is not UTF-8") from None
 
 
 def malformed(what):

@@ -76,7 +76,7 @@ def _check(nulls):
 def _only_column(chunks):
     if chunks.schema.format != b"+s":
         return chunks
-    names = [chunks.schema.child(i).name.decode() for i in range(chunks.schema.n_children)]
+    names = chunks.names()
     if len(names) != 1:
         raise TypeError(
             f"from_arrow takes one column, this table has {len(names)} ({', '.join(names)}); "
@@ -95,9 +95,10 @@ def _fields(chunks):
 
 def _holds_words(schema):
     for _ in range(_DEPTH):
-        if schema.n_children != 1:
+        below = schema.child(0) if schema.n_children == 1 else None
+        if below is None:
             break
-        schema = schema.child(0)
+        schema = below
     return holds_words(schema)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import DTypeError, LoDError
 from . import buffers
-from .importing import malformed
+from .importing import decoded, malformed
 
 FORMATS = (b"u", b"U", b"vu")  # offsets of 32 bits, of 64 bits, views
 
@@ -21,7 +21,8 @@ def holds_words(schema):
 def words_of(column, visible):
     """Ids of a column's words, and the words by id; ``visible`` (or None): those that are not in null lists."""
     if not holds_words(column.schema):
-        raise DTypeError(f"dictionary=True is for words, not format {column.schema.format.decode()!r}; leave it out")
+        format = column.schema.format.decode(errors="replace")
+        raise DTypeError(f"dictionary=True is for words, not format {format!r:.80}; leave it out")
     if column.schema.dictionary:
         words = column.words()
         if buffers.missing(words) is not None:
@@ -55,7 +56,14 @@ def _strings(column, visible=None):
     if data.isascii():
         text = data.decode("ascii")
         return [text[a:b] for a, b in bounds]
-    return [data[a:b].decode() for a, b in bounds]
+    return _decoded([data[a:b] for a, b in bounds])
+
+
+def _decoded(words):
+    try:
+        return [word.decode() for word in words]
+    except UnicodeDecodeError:
+        return [decoded(word, f"word {i}") for i, word in enumerate(words)]  # raises, and says which
 
 
 _VIEW = np.dtype([("length", np.int32), ("prefix", np.int32), ("buffer", np.int32), ("offset", np.int32)])
@@ -72,9 +80,9 @@ def _views(column, numbers):
     for i in numbers:
         length, _, buffer, offset = views[i]
         if 0 <= length <= 12:
-            words.append(raw[16 * i + 4 : 16 * i + 4 + length].decode())
+            words.append(raw[16 * i + 4 : 16 * i + 4 + length])
         elif not 0 <= buffer < count or offset < 0 or length < 0 or offset + length > sizes[buffer]:
             raise malformed(f"word {i} is outside its buffer")
         else:
-            words.append(data[buffer][offset : offset + length].decode())
-    return words
+            words.append(data[buffer][offset : offset + length])
+    return _decoded(words)

@@ -82,7 +82,7 @@ def refuse_identity(context, builder, signature, args):
 # -- making --------------------------------------------------------------------------------------
 
 
-@overload_method(LoDTensorType, "with_values")
+@overload_method(LoDTensorType, "with_values", inline="always")
 def with_values(t, values):
     if not isinstance(values, types.Array) or not values.ndim:
         raise TypingError(f"with_values takes an array (rows, *item), not {values}")

@@ -29,6 +29,8 @@ def type_of_lod_tensor(t):
         t._numba_dtype = values.dtype
     else:  # not kept: a tape may open later, a tensor may come to require grad
         array, in_torch = _shared_array(values, "values")
+        if not array.ndim:
+            explain_change(t)
         return _kind_of(array, "values", lod_level, in_torch)
     t._numba = kind
     if t._values is not values or len(t._lod) != lod_level:  # another thread replaced them meanwhile
@@ -41,6 +43,8 @@ def type_of_selected_rows(s):
     value = s._value
     if type(value) is not np.ndarray:
         array, in_torch = _shared_array(value, "value")
+        if not array.ndim:
+            explain_change(s)
         return _kind_of(array, "value", None, in_torch)
     kind = _kind_of(value, "value", None, False)
     object.__setattr__(s, "_numba_dtype", value.dtype)
@@ -112,9 +116,11 @@ def explain_change(x):
     """Raise: an array is not what it was when ``x`` was made, or when Numba learned its type."""
     name, remedy = ("values", "x.set_values(x.values)") if isinstance(x, LoDTensor) else ("value", "a new SelectedRows")
     array = getattr(x, name)
+    now = f"shape {tuple(array.shape)}, dtype {array.dtype}"
+    if isinstance(array, np.ndarray):
+        now += f", strides {array.strides}, writeable={array.flags.writeable}"
     raise LodkitError(
-        f"the array {name} of a {type(x).__name__} was changed in place (now shape {tuple(array.shape)}, dtype "
-        f"{array.dtype}, strides {array.strides}, writeable={array.flags.writeable}); check it in again: {remedy}"
+        f"the array {name} of a {type(x).__name__} was changed in place (now {now}); check it in again: {remedy}"
     )
 
 

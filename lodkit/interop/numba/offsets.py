@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload, overload_method
 
 from ...jit import jitable
-from ...jit.private_numba import TrustedType, TypingError
+from ...jit.private_numba import TrustedType, TypingError, spliced
 from .errors import NoLevel
 from .kinds import OFFSETS, TRUSTED, LoDTensorType
 from .sequences import offset, rows_between
@@ -22,7 +22,7 @@ def _need_levels(kind):
         raise TypingError("this LoDTensor has lod_level 0, no offsets; attach lengths: LoDTensor(x, [[...]])")
 
 
-@overload_method(LoDTensorType, "offsets")
+@overload_method(LoDTensorType, "offsets", inline="always")
 def offsets(t, level=-1, absolute=False):
     _need_levels(t)
     count = t.lod_level
@@ -37,7 +37,7 @@ def offsets(t, level=-1, absolute=False):
     return offsets_of
 
 
-@overload_method(LoDTensorType, "row_offsets")
+@overload_method(LoDTensorType, "row_offsets", inline="always")
 def row_offsets(t, level=-1):
     _need_levels(t)
     count = t.lod_level
@@ -51,7 +51,7 @@ def row_offsets(t, level=-1):
     return row_offsets_of
 
 
-@overload_method(LoDTensorType, "lengths")
+@overload_method(LoDTensorType, "lengths", inline="always")
 def lengths(t, level=-1, absolute=False):
     _need_levels(t)
     count = t.lod_level
@@ -98,7 +98,7 @@ def _differences(t, level, below):
     return made
 
 
-@jitable
+@spliced
 def _checked_level(level, count):
     if not -count <= level < count:
         raise NoLevel(level, count)

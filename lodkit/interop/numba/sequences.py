@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
-from ...jit.private_numba import TypingError, next_item, raise_with
+from ...jit.private_numba import TypingError, next_item, raise_with, same_pointer
 from .errors import NoSequence
 from .kinds import OFFSETS, LoDTensorType, SequencesType
 
@@ -33,8 +33,15 @@ def rows_between(context, builder, kind, values, start, stop):
     shape[0] = builder.sub(stop, start)
     view.shape = cgutils.pack_array(builder, shape)
     view.strides, view.itemsize, view.nitems = source.strides, source.itemsize, functools.reduce(builder.mul, shape)
-    view.meminfo, view.parent = source.meminfo, source.parent
+    view.meminfo, view.parent = same_pointer(builder, source.meminfo), source.parent
     return view._getvalue()
+
+
+def _counted_alone(context, builder, offsets):
+    """An array of offsets whose references are counted apart from those of the tensor that it comes from."""
+    made = context.make_array(OFFSETS)(context, builder, offsets)
+    made.meminfo = same_pointer(builder, made.meminfo)
+    return made._getvalue()
 
 
 def part(context, builder, kind, tensor, start, stop, levels):
@@ -55,6 +62,7 @@ def part(context, builder, kind, tensor, start, stop, levels):
     made = cgutils.create_struct_proxy(made_type)(context, builder)
     made.start, made.stop, made.first_row, made.base = start, stop, first_row, tensor.base
     kept = cgutils.unpack_tuple(builder, tensor.levels)[below.start :]
+    kept = [_counted_alone(context, builder, offsets) for offsets in kept]
     made.levels = context.make_tuple(builder, made_type.levels, kept)
     if kind.has_values:
         made.values = values

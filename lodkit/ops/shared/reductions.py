@@ -13,11 +13,12 @@ from ...errors import DTypeError, LoDError
 Reduction = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
 
 
-def _logsumexp(rows):
+def _logsumexp(rows, over=1):
+    """Logarithm of the sum of exponentials, or of their mean over so many: divided first, for a difference cancels."""
     top = rows.max(axis=0)
     shift = np.where(np.isfinite(top), top, 0)
     with np.errstate(divide="ignore"):
-        return np.log(np.exp(rows - shift).sum(axis=0)) + shift
+        return np.log(np.exp(rows - shift).sum(axis=0) / over) + shift
 
 
 def shares(rows):
@@ -55,7 +56,7 @@ REDUCE = {
     "min": lambda rows: rows.min(axis=0),
     "prod": lambda rows: rows.prod(axis=0),
     "logsumexp": _logsumexp,
-    "logmeanexp": lambda rows: _logsumexp(rows) - np.log(len(rows)),
+    "logmeanexp": lambda rows: _logsumexp(rows, len(rows)),
     "first": lambda rows: rows[0],
     "last": lambda rows: rows[-1],
 }

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...arrays import empty
 from ...errors import LoDError, LodkitError
+from ...files import open_regular
 from ...lod import LoDTensor, SelectedRows, bad_row
 from ...lod import levels as _levels
 from ...lod.encodings import MAX_DEPTH
@@ -75,7 +76,7 @@ def load(file, kind=LoDTensor):
     """
     if hasattr(file, "read"):
         return _read(Reader(file), kind)
-    with open(file, "rb") as opened:
+    with open_regular(file) as opened:
         return _whole(Reader(opened), kind)
 
 
@@ -100,7 +101,7 @@ def load_combine(file, names=None, kind=LoDTensor):
         As ``loads``, or the number of values differs from the number of names.
     """
     if not hasattr(file, "read"):
-        with open(file, "rb") as opened:
+        with open_regular(file) as opened:
             return load_combine(opened, names, kind)
     reader, values = Reader(file), []
     names = None if names is None else list(names)

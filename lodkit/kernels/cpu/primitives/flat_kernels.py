@@ -110,7 +110,7 @@ def flat_logsumexp_kernel():
                 else:
                     shift = simd.finite(largest(numbers, start, stop))
                     whole = total(numbers, start, stop, shift, block)
-                whole = simd.narrow(numbers, divided(whole, float(stop - start), divisor))
-                simd.store(out, s, 0, simd.add(simd.log(whole), shift))
+                whole = simd.narrow(out, divided(whole, float(stop - start), divisor))
+                simd.store(out, s, 0, simd.add(simd.log(whole), simd.narrow(out, simd.widen(shift))))
 
     return kernel

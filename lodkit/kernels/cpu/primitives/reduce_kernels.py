@@ -278,7 +278,8 @@ def logsumexp_kernel(width, gather, padded, prefetch):
                 x = read(values, ids, padding, i, j, ahead, then)
                 partial = simd.add(partial, simd.exp(simd.sub(x, shift)))
             total = simd.add(total, simd.widen(partial))
-        total = simd.narrow(values, divided(total, weight, divisor))
+        # In the type of the result: for a tile of a long segment double precision, since a mean is a difference of it.
+        total, shift = simd.narrow(out, divided(total, weight, divisor)), simd.narrow(out, simd.widen(shift))
         simd.store(out, s, j, simd.add(simd.log(total), shift))
 
     return segment_kernel(body, width)

@@ -6,10 +6,10 @@ import functools
 
 import numpy as np
 
-from ....arrays.cuda import BLOCK, check_as_read, checked_ids, fill, launch, output
+from ....arrays.cuda import BLOCK, check_as_read, checked_ids, elementwise, fill, launch, output, vector
 from ....jit.reducers import REDUCERS
 from ....ops.shared.reductions import pad_of, result_dtype
-from .offsets import offsets_like
+from .offsets import Offsets, offsets_like
 from .reduce_kernels import WARP, reduce_kernel
 
 ENDS = "first", "last"
@@ -68,7 +68,10 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, fi
     if offsets.tiles is None or reduce in ENDS:
         launch_reduction(reduce, *source, totals, offsets.offsets, offsets.offsets, pad, out, first)
         return
-    inner = {"mean": "sum", "sqrt": "sum", "logmeanexp": "logsumexp"}.get(reduce, reduce)
+    if reduce == "logmeanexp":
+        _mean_exponentials_of_tiles(*source, offsets, pad, out, first)
+        return
+    inner = {"mean": "sum", "sqrt": "sum"}.get(reduce, reduce)
     partial, tile_offsets = reduce_tiles(inner, *source, offsets, first)
     launch_reduction(reduce, partial, None, None, None, totals, offsets.offsets, tile_offsets, pad, out)
 
@@ -84,6 +87,26 @@ def reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, first=None)
         launch_reduction(reduce, *source, None, tiles, tiles, 0.0, partial, first)
         values, ids, weights, padding_idx, offsets, first = partial, None, None, None, offsets.tile_offsets, None
     return values, offsets.offsets
+
+
+@elementwise
+def _tile_length(t, tiles, lengths):
+    lengths[t] = vector.number(tiles, t + 1) - vector.number(tiles, t)
+
+
+def _mean_exponentials_of_tiles(values, ids, weights, padding_idx, offsets, pad, out, first):
+    """logmeanexp of long segments: of each tile, and of the tiles, weighted by their rows.
+
+    Of logsumexp of the tiles the logarithm of all rows would be subtracted, and of the difference little be left.
+    """
+    tiles, dtype = offsets.tiles, values.compute_dtype
+    lengths, means = values.like((len(tiles) - 1,), dtype), values.like((len(tiles) - 1, *values.shape[1:]), dtype)
+    if weights is None:
+        _tile_length.into(lengths, tiles)
+    else:
+        reduce_rows("sum", weights, None, None, None, Offsets(tiles, offsets.rows), 0.0, lengths)
+    launch_reduction("logmeanexp", values, ids, weights, padding_idx, lengths, tiles, tiles, 0.0, means, first)
+    reduce_rows("logmeanexp", means, None, lengths, None, offsets.tile_offsets, pad, out)
 
 
 def weight_totals(reduce, weights, offsets, dtype):

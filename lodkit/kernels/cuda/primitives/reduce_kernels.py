@@ -75,21 +75,28 @@ def fold_of(step, zero, width, stride, gather, weighted=False, notes=False):
     return fold
 
 
-def _logsumexp(width, stride, gather, notes):
-    """The maximum first, then the exponentials: 363 us on an H200, where one pass, with two of them a row, took 501."""
+def _logsumexp(width, stride, gather, weighted, notes, divides):
+    """The maximum first, then the exponentials: 363 us on an H200, where one pass, with two of them a row, took 501.
+
+    A mean divides their total by ``by``: to subtract the logarithm of that would cancel. Tiles have ``weights``.
+    """
     read, combine = reader(width, gather), across(simd.add, stride)
     largest = fold_of(simd.maximum, None, width, stride, gather, notes=notes)
 
     @device
-    def logsumexp(values, ids, weights, start, begin, stop, j, columns, height, padding, first):
+    def logsumexp(by, values, ids, weights, start, begin, stop, j, columns, height, padding, first):
         top = largest(values, ids, weights, start, begin, stop, j, columns, height, padding, first)
         shift, total = simd.finite(top), simd.full(values, width, 0)
         i = begin
         while i < stop:
             x = read(values, ids, i, j, columns, height, padding, first)
-            total = simd.add(total, simd.exp(simd.sub(x, shift)))
+            if weighted:
+                total = simd.fma(simd.exp(simd.sub(x, shift)), simd.like(x, vector.number(weights, i)), total)
+            else:
+                total = simd.add(total, simd.exp(simd.sub(x, shift)))
             i += stride
-        return simd.add(simd.log(combine(total)), shift)
+        total = combine(total)
+        return simd.add(simd.log(simd.div(total, by) if divides else total), shift)
 
     return logsumexp
 
@@ -104,21 +111,25 @@ def _end(last, width, gather):
     return end
 
 
-def _body(reduce, width, stride, gather, weighted, notes):
-    if reduce in ("first", "last"):
-        return _end(reduce == "last", width, gather)
+def _body(reduce, width, stride, gather, weighted, notes, divides):
+    """The reduction of a segment, divided by ``by``, the weight of its rows, where it ``divides``."""
     if reduce in ("logsumexp", "logmeanexp"):
-        return _logsumexp(width, stride, gather, notes)
-    reducer = REDUCERS[reduce]
-    return fold_of(simd.STEPS[reducer.step], reducer.start, width, stride, gather, weighted, notes)
+        return _logsumexp(width, stride, gather, weighted, notes, divides)
+    root = reduce == "sqrt"
+    if reduce in ("first", "last"):
+        total_of = _end(reduce == "last", width, gather)
+    else:
+        reducer = REDUCERS[reduce]
+        total_of = fold_of(simd.STEPS[reducer.step], reducer.start, width, stride, gather, weighted, notes)
 
+    @device
+    def body(by, values, ids, weights, start, begin, stop, j, columns, height, padding, first):
+        total = total_of(values, ids, weights, start, begin, stop, j, columns, height, padding, first)
+        if not divides:
+            return total
+        return simd.div(total, simd.sqrt(by) if root else by)
 
-#: Division of a total by the weight of its rows, of the reductions that divide.
-_DIVISIONS = {
-    "mean": device(lambda total, by: simd.div(total, by)),
-    "sqrt": device(lambda total, by: simd.div(total, simd.sqrt(by))),
-    "logmeanexp": device(lambda total, by: simd.sub(total, simd.log(by))),
-}
+    return body
 
 
 @functools.cache
@@ -139,8 +150,7 @@ def reduce_kernel(reduce, width, stride, gather, weighted, divisor, notes=False)
         Note the first position of an id outside in ``first[0]``, initially -1.
     """
     divides, by_totals = divisor is not None, divisor == "totals"
-    body = _body(reduce, width, stride, gather, weighted, notes)
-    finish = _DIVISIONS[reduce if divides else "mean"]
+    body = _body(reduce, width, stride, gather, weighted, notes, divides)
 
     @cuda.jit
     def kernel(values, ids, weights, totals, rows, offsets, pad, padding, height, columns, bits, segments, first, out):
@@ -152,10 +162,10 @@ def reduce_kernel(reduce, width, stride, gather, weighted, divisor, notes=False)
             while j < columns:
                 result = simd.full(values, width, pad)
                 if start < stop and (not by_totals or totals[s] != 0):
-                    result = body(values, ids, weights, start, begin, stop, j, columns, height, padding, first)
+                    by = result
                     if divides:
                         by = simd.like(result, totals[s] if by_totals else rows[s + 1] - rows[s])
-                        result = finish(result, by)
+                    result = body(by, values, ids, weights, start, begin, stop, j, columns, height, padding, first)
                 if stride == 1 or lane == 0:
                     vector.store(out, s * columns + j, result)
                 j += width << bits
