@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import cast_to, dtype_of, is_array, is_cpu_tensor, is_tensor, plain_array
 from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of
 from ..errors import DTypeError
-from ..lod import SelectedRows
+from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from .kinds import LISTS, given_back, numbers_of, replaced, unwrapped, with_numbers, wrapped
 from .tensors import holds_tensors

@@ -124,14 +124,16 @@ def _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, til
     partial = np.empty((len(tiles) - 1, out.shape[1]), kind)
     inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
     reduce_rows(inner, values, ids, weights, padding_idx, tiles, kind.type(0), partial)
-    if not divisor:
+    if divisor:
+        total = np.empty(out.shape, kind)
+        reduce_rows(inner, partial, None, None, None, tile_offsets, kind.type(0), total)
+        weight = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
+        divide_rows(total, weight, pad, divisor, inner == "logsumexp", out)
+    else:
         reduce_rows(inner, partial, None, None, None, tile_offsets, pad, out)
-        return
-    total = np.empty(out.shape, kind)
-    reduce_rows(inner, partial, None, None, None, tile_offsets, kind.type(0), total)
-    weight = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
-    divide_rows(total, weight, pad, divisor, inner == "logsumexp", out)
-    # A quotient of double precision is rounded otherwise: a short segment would depend on the others of its batch.
+        if inner != "logsumexp":
+            return
+    # A quotient or logarithm of double precision is rounded otherwise: short segments would depend on their batch.
     first = 0
     for s in [*np.flatnonzero(np.diff(offsets) > TILE * settings.chunk_rows), len(offsets) - 1]:
         if s > first:
