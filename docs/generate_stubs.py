@@ -36,7 +36,7 @@ import numpy as np
 from .lod.lod_tensor import LoDTensor
 from .lod.rank_table import RankTable
 from .lod.selected_rows import SelectedRows
-from .registry.operators import Op, UpdatingOp
+from .registry.operators import HidingOp, Op, UpdatingOp
 from .typing import A, Array, ArrayLike, ArrayOrLoDTensor, DenseLike, DeviceArray, LoDTensorLike
 from .typing import Integer, Number, Scalar
 
@@ -134,7 +134,7 @@ class Overloads:
 
     def __init__(self, op):
         self.op, self.hints = op, typing.get_type_hints(op.definition)
-        self.result = self.hints["return"]
+        self.result = getattr(op, "result_hint", self.hints["return"])  # some hide results of their definition
         self.parameters = list(op.signature.parameters.values())
         self.takes_out = not op.updates and typing.get_origin(self.result) is not tuple and self.result is not tuple
         self.takes_out &= self.result is not lodkit.RankTable and self.result is not lodkit.SelectedRows
@@ -246,7 +246,7 @@ def operator_text(name, op):
     overloads = Overloads(op).all()
     mark = "    @overload\n" if len(overloads) > 1 else ""
     made = "_" + "".join(word.capitalize() for word in name.split("_"))
-    base = "UpdatingOp" if op.updates else "Op"
+    base = type(op).__name__
     calls = "\n".join(mark + call_text(*overload, summary) for overload in overloads)
     return f'class {made}({base}[..., Any]):\n{calls}\n{name}: {made}\nr"""{name}{op.signature}\n\n{doc}\n"""\n'
 

@@ -88,9 +88,9 @@ def written(head, names, module, arrays):
     calls = {}
     for name in names:
         op = lodkit.OPS[name]
-        hint = typing.get_type_hints(op.definition)["return"]
+        hint = getattr(op, "result_hint", typing.get_type_hints(op.definition)["return"])
         for inputs, attrs in SAMPLES[name]:
-            result = defined(op, inputs, attrs)
+            result = op.shown(defined(op, inputs, attrs))
             given = [f"{k}={attribute_text(v)}" for k, v in attrs.items()]
             for array, kind in arrays.items():
                 texts = [input_text(x, array) for x in inputs]

@@ -51,4 +51,4 @@ def test_long_segments_are_cut(name, inputs, attrs, gpu, monkeypatch):
 def check(name, inputs, attrs, gpu):
     op = lodkit.OPS[name]
     on_gpu = [gpu(x) for x in op._accept(tuple(map(copy, inputs)))]
-    same(emulated.to_numpy(op(*on_gpu, **attrs)), defined(op, inputs, attrs))
+    same(emulated.to_numpy(op.full(*on_gpu, **attrs)), defined(op, inputs, attrs))

@@ -25,6 +25,7 @@ from .catalogue import Registry as Registry
 from .declaring import check_definition
 from .desc import VarDesc, inferred_level
 from .explaining import by_position, explain
+from .hidden_results import AllResults, SomeResults
 from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, numbers_among, run_numbers, run_rows
@@ -35,7 +36,7 @@ from .tape import differentiate
 from .tensors import arrays_of, call_on_arrays, holds_tensors, launcher_of
 
 
-class Op(KernelTable):
+class Op(KernelTable, AllResults):
     """One operator: callable, with ``infer``, ``select``, kernels by device and kind, and a gradient.
 
     Use the ``op`` decorator to make one.
@@ -206,20 +207,6 @@ class Op(KernelTable):
 
     _accept, _names, _label = accept_inputs, names_of, label_of
 
-    def _kinds_of(self, inputs):
-        names = ["None"] * len(self._varying)
-        for k, i in enumerate(self._varying):
-            if i < len(inputs):
-                rows = isinstance(inputs[i], LoDTensor) and [*self.inputs][i] in self.rowwise  # is unwrapped
-                names[k] = Dense.__name__ if rows else name_of(inputs[i])
-        if self.variadic and len(self.inputs) - 1 in self._varying:
-            many = inputs[len(self.inputs) - 1 :]
-            if not many:
-                raise TypeError(f"{self.name} takes {self.signature}, got no {[*self.inputs][-1]}")
-            kinds = {Dense.__name__ if self.rowwise and isinstance(x, LoDTensor) else name_of(x) for x in many}
-            names[-1] = "|".join(sorted(kinds))
-        return tuple(names)
-
     def _choose(self, inputs, given):
         launch = self._launcher(inputs)
         ragged = tuple(i for i, x in enumerate(inputs) if isinstance(x, LoDTensor))
@@ -292,7 +279,11 @@ class UpdatingOp(Op):
     """Operator that updates inputs in place, and returns them."""
 
 
-def op(definition=None, /, *, rowwise=False, updates=False, like=None):
+class HidingOp(SomeResults, Op):
+    """Operator that has results which a call does not return, as its gradient alone reads them."""
+
+
+def op(definition=None, /, *, rowwise=False, updates=False, like=None, returns=None):
     """Make an operator from a definition, and register it in ``lodkit.OPS``.
 
     Parameters
@@ -306,11 +297,16 @@ def op(definition=None, /, *, rowwise=False, updates=False, like=None):
         Inputs are updated in place and returned: the first one for True, or the names of some.
     like : str, optional
         Input whose description ``infer`` gives to the result. Operators that update give those of what they update.
+    returns : tuple, optional
+        Positions of the results that a call returns, nested as it returns them, as ``(0, (1, 2))``: the others are for
+        the gradient, and ``op.full`` returns all.
     """
+    kinds = {"rowwise": rowwise, "updates": updates, "like": like}
     if definition is None:
-        return functools.partial(op, rowwise=rowwise, updates=updates, like=like)
+        return functools.partial(op, **kinds, returns=returns)
     check_definition(definition, OPS)
-    OPS[definition.__name__] = made = (UpdatingOp if updates else Op)(definition, rowwise, updates, like)
+    make = functools.partial(HidingOp, returns=returns) if returns else UpdatingOp if updates else Op
+    OPS[definition.__name__] = made = make(definition, **kinds)
     return made
 
 

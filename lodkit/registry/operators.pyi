@@ -76,8 +76,21 @@ class Op(Generic[P, R]):
     def warmup_calls(self, dtype: Any) -> Iterator[Callable[[], Any]]:
         """Yield calls without arguments that compile this operator's kernels for ``dtype``."""
 
+    @property
+    def full(self) -> Any:
+        """The operator with the results that its calls hide, which gradients read: itself if they hide none."""
+
+    def shown(self, results: Any) -> Any:
+        """Return what a call returns of all results."""
+
 class UpdatingOp(Op[P, R]):
     """Operator that updates inputs in place."""
+
+class HidingOp(Op[P, R]):
+    """Operator that has results which a call does not return, as its gradient alone reads them."""
+
+    result_hint: Any
+    returns: tuple[Any, ...]
 
 @overload
 def op(
@@ -87,6 +100,7 @@ def op(
     rowwise: bool | tuple[str, ...] = False,
     updates: bool | tuple[str, ...] = False,
     like: str | None = None,
+    returns: tuple[Any, ...] | None = None,
 ) -> Op[_P, _R]:
     """Make an operator from a definition, and register it in ``lodkit.OPS``."""
 
@@ -98,6 +112,7 @@ def op(
     rowwise: bool | tuple[str, ...] = False,
     updates: bool | tuple[str, ...] = False,
     like: str | None = None,
+    returns: tuple[Any, ...] | None = None,
 ) -> Callable[[Callable[_P, _R]], Op[_P, _R]]: ...
 def run(name: str, *inputs: Any, **attrs: Any) -> Any:
     """Run an operator by name: ``run("sequence_pool", x, pool="max")``."""

@@ -19,6 +19,7 @@ from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from ..tracebacks import surface
 from .backward import Readable, add_to, backward, like_source, seed, separate
+from .hidden_results import side_by_side
 from .kinds import numbers_of, owner_of, replaced
 from .recording import Call, _local, closed, open_tapes, record, unwrapped, wrapped
 
@@ -310,8 +311,7 @@ def differentiate(call):
     """Run ``functools.partial(op, *inputs, **attrs)``, and the gradients of its floating outputs by such inputs."""
     with Tape() as tape:
         result = call()
-    outputs = result if isinstance(result, tuple) else (result,)
-    tape.gradient([x for x in outputs if is_floating(x)], [x for x in call.args if is_floating(x)])
+    tape.gradient([x for x in side_by_side(result) if is_floating(x)], [x for x in call.args if is_floating(x)])
 
 
 def is_floating(x):
