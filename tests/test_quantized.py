@@ -146,7 +146,7 @@ ROWS = lodkit.quantize_rows.definition(TABLE)
         (
             lambda: lodkit.quantize_rows(IDS[None]),
             lodkit.DTypeError,
-            r"not int64; convert with \.astype\(np\.float32\), .* a list with np\.asarray\(x, np\.float32\)",
+            r"not int64; convert with \.astype\(np\.float64\), .* a list with np\.asarray\(x, np\.float64\)",
         ),
         (lambda: lodkit.quantize_rows(TABLE, bits=3), ValueError, "bits must be one of 8, 4, 2, got 3"),
         (lambda: lodkit.dequantize_rows(TABLE), lodkit.DTypeError, "uint8, not float32; make them with quantize_rows"),

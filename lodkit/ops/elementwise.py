@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_values, dtype_of
-from ..arrays.objects import refuse_objects
-from ..errors import DTypeError, ShapeMismatchError
+from ..arrays import check_gradient, check_values, dtype_of, mixed_types
+from ..arrays.objects import refuse_no_numbers
+from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, op
 from .embedding import lookup_table
@@ -42,7 +42,7 @@ def check_factor(x, y):
     """Refuse a factor that is neither one number nor of the shape of ``x``, or of another type."""
     dtype = check_values(dtype_of(getattr(x, "value", x)), "elementwise_mul")
     if dtype_of(y) != dtype:
-        raise DTypeError(f"elementwise_mul: y is {y.dtype}, x {x.dtype}; {cast_to(dtype)}")
+        raise mixed_types("elementwise_mul: y", y.dtype, "x", dtype)
     if math.prod(y.shape) != 1 and tuple(y.shape) != tuple(x.shape):
         raise ShapeMismatchError(
             f"elementwise_mul: y has shape {tuple(y.shape)}, x {tuple(x.shape)}; give one number, or one each"
@@ -250,7 +250,7 @@ def value_of(x):
 
 def tested(x):
     """The same, of numbers."""
-    return refuse_objects(value_of(x), "x")
+    return refuse_no_numbers(value_of(x), "x")
 
 
 @op
