@@ -90,7 +90,7 @@ def written(head, names, module, arrays):
         op = lodkit.OPS[name]
         hint = getattr(op, "result_hint", typing.get_type_hints(op.definition)["return"])
         for inputs, attrs in SAMPLES[name]:
-            result = op.shown(defined(op, inputs, attrs))
+            result = op.shown(defined(op, inputs, attrs), attrs)
             given = [f"{k}={attribute_text(v)}" for k, v in attrs.items()]
             for array, kind in arrays.items():
                 texts = [input_text(x, array) for x in inputs]

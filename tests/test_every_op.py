@@ -12,8 +12,8 @@ from samples import SAMPLES, defined
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows, VarDesc
-from lodkit.registry.hidden_results import side_by_side
 from lodkit.registry.kinds import numbers_of
+from lodkit.registry.public_call import side_by_side
 
 CASES = [pytest.param(n, *case, id=f"{n}-{i}") for n, cases in SAMPLES.items() for i, case in enumerate(cases)]
 TOLERANCE = {2: 2e-3, 4: 2e-5, 8: 1e-11}
@@ -209,7 +209,7 @@ def check_differences(op, inputs, i, attrs, weights, gradient, which):
         moved[i] = with_numbers(x, numbers_of(x) + change)
         if op.rowwise:
             moved = [m.values if isinstance(m, LoDTensor) else m for m in moved]
-        result = side_by_side(op.shown(op.definition(*moved, **attrs)))[which]
+        result = side_by_side(op.shown(op.definition(*moved, **attrs), attrs))[which]
         return (numbers_of(result) * weights).sum()
 
     shape = numbers_of(inputs[i]).shape

@@ -25,18 +25,18 @@ from .catalogue import Registry as Registry
 from .declaring import check_definition
 from .desc import VarDesc, inferred_level
 from .explaining import by_position, explain
-from .hidden_results import AllResults, SomeResults
 from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, numbers_among, run_numbers, run_rows
 from .on_gpu import keep_launcher, launcher_on_gpu
 from .out import call_with_out
+from .public_call import AdaptedCall, PlainCall
 from .recording import call_recorded, closed, note_update, open_tapes
 from .tape import differentiate
 from .tensors import arrays_of, call_on_arrays, holds_tensors, launcher_of
 
 
-class Op(KernelTable, AllResults):
+class Op(KernelTable, PlainCall):
     """One operator: callable, with ``infer``, ``select``, kernels by device and kind, and a gradient.
 
     Use the ``op`` decorator to make one.
@@ -279,11 +279,11 @@ class UpdatingOp(Op):
     """Operator that updates inputs in place, and returns them."""
 
 
-class HidingOp(SomeResults, Op):
-    """Operator that has results which a call does not return, as its gradient alone reads them."""
+class AdaptedOp(AdaptedCall, Op):
+    """Operator that users call in another way than tapes do."""
 
 
-def op(definition=None, /, *, rowwise=False, updates=False, like=None, returns=None):
+def op(definition=None, /, *, rowwise=False, updates=False, like=None, takes=None, returns=None):
     """Make an operator from a definition, and register it in ``lodkit.OPS``.
 
     Parameters
@@ -297,15 +297,18 @@ def op(definition=None, /, *, rowwise=False, updates=False, like=None, returns=N
         Inputs are updated in place and returned: the first one for True, or the names of some.
     like : str, optional
         Input whose description ``infer`` gives to the result. Operators that update give those of what they update.
-    returns : tuple, optional
+    takes : callable, optional
+        ``takes(inputs, attrs)`` makes inputs and attributes of the operator of what a call is given.
+    returns : tuple or callable, optional
         Positions of the results that a call returns, nested as it returns them, as ``(0, (1, 2))``: the others are for
-        the gradient, and ``op.full`` returns all.
+        the gradient, and ``op.full`` returns all. Or ``returns(result, attrs)`` makes of the result what is returned.
     """
     kinds = {"rowwise": rowwise, "updates": updates, "like": like}
     if definition is None:
-        return functools.partial(op, **kinds, returns=returns)
+        return functools.partial(op, **kinds, takes=takes, returns=returns)
     check_definition(definition, OPS)
-    make = functools.partial(HidingOp, returns=returns) if returns else UpdatingOp if updates else Op
+    adapted = functools.partial(AdaptedOp, takes=takes, returns=returns)
+    make = adapted if takes or returns else UpdatingOp if updates else Op
     OPS[definition.__name__] = made = make(definition, **kinds)
     return made
 

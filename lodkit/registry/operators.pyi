@@ -80,17 +80,21 @@ class Op(Generic[P, R]):
     def full(self) -> Any:
         """The operator with the results that its calls hide, which gradients read: itself if they hide none."""
 
-    def shown(self, results: Any) -> Any:
-        """Return what a call returns of all results."""
+    def taken(self, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the inputs and attributes that the operator gets for those of a call."""
+
+    def shown(self, results: Any, attrs: dict[str, Any]) -> Any:
+        """Return what a call with these attributes returns of all results."""
 
 class UpdatingOp(Op[P, R]):
     """Operator that updates inputs in place."""
 
-class HidingOp(Op[P, R]):
-    """Operator that has results which a call does not return, as its gradient alone reads them."""
+class AdaptedOp(Op[P, R]):
+    """Operator that users call in another way than tapes do."""
 
     result_hint: Any
-    returns: tuple[Any, ...]
+    takes: Callable[..., Any] | None
+    returns: tuple[Any, ...] | Callable[..., Any] | None
 
 @overload
 def op(
@@ -100,7 +104,8 @@ def op(
     rowwise: bool | tuple[str, ...] = False,
     updates: bool | tuple[str, ...] = False,
     like: str | None = None,
-    returns: tuple[Any, ...] | None = None,
+    takes: Callable[..., Any] | None = None,
+    returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Op[_P, _R]:
     """Make an operator from a definition, and register it in ``lodkit.OPS``."""
 
@@ -112,7 +117,8 @@ def op(
     rowwise: bool | tuple[str, ...] = False,
     updates: bool | tuple[str, ...] = False,
     like: str | None = None,
-    returns: tuple[Any, ...] | None = None,
+    takes: Callable[..., Any] | None = None,
+    returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Callable[[Callable[_P, _R]], Op[_P, _R]]: ...
 def run(name: str, *inputs: Any, **attrs: Any) -> Any:
     """Run an operator by name: ``run("sequence_pool", x, pool="max")``."""

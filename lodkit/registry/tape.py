@@ -19,8 +19,8 @@ from ..lod import LoDTensor, SelectedRows
 from ..public import public
 from ..tracebacks import surface
 from .backward import Readable, add_to, backward, like_source, seed, separate
-from .hidden_results import side_by_side
 from .kinds import numbers_of, owner_of, replaced
+from .public_call import side_by_side
 from .recording import Call, _local, closed, open_tapes, record, unwrapped, wrapped
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ import torch
 import lodkit
 import lodkit.interop.torch as bridge
 from lodkit import LoDTensor
-from lodkit.registry.hidden_results import side_by_side
+from lodkit.registry.public_call import side_by_side
 
 LENGTHS, WIDTH, SIZE = [4, 2, 7], 3, 5
 #: Gates of PyTorch's weights in the order of lodkit's columns.

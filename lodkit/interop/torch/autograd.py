@@ -78,19 +78,21 @@ def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
         raise LodkitError(f"{op.name} has no gradient; call lodkit.{op.name} with tensors that do not require grad")
     reads_outputs = "outputs" in _names_of(op.gradient_rule)
     compiled = library.overload(op, reads_outputs)
-    shown = op.shown if op.full is not op else None
+    adapted = op.full is not op
 
     def function(*inputs, **attrs):
+        if adapted:
+            inputs, attrs = op.taken(inputs, attrs)
         if torch.compiler.is_compiling():
             made = library.traced(op, compiled, inputs, attrs)
-            return shown(made) if shown else made
+            return op.shown(made, attrs) if adapted else made
         try:
             if state.open:
                 with no_grad():
                     made = _run(op, reads_outputs, inputs, attrs)
             else:
                 made = _run(op, reads_outputs, inputs, attrs)
-            return shown(made) if shown else made
+            return op.shown(made, attrs) if adapted else made
         except Exception as error:
             shorten(error)
             raise
