@@ -14,6 +14,8 @@ from .lod_tensor import LoDTensor
 Bits = Literal[8, 4, 2]
 #: The type of a row's scale and bias, by bits.
 PARAMS: dict[int, np.dtype[Any]] = {8: np.dtype(np.float32), 4: np.dtype(np.float16), 2: np.dtype(np.float16)}
+PARAMS_BYTES = {bits: 2 * kind.itemsize for bits, kind in PARAMS.items()}
+_BYTES = np.dtype(np.uint8)
 
 
 def check_packed(rows, bits, name="rows"):
@@ -23,15 +25,14 @@ def check_packed(rows, bits, name="rows"):
             f"{name} is an array of bytes, which does not tell in how many bits it is packed; pass bits=8, 4 or 2, or "
             f"PackedRows({name}, bits=...)"
         )
-    if getattr(rows, "dtype", None) != np.uint8:
-        kind = getattr(rows, "dtype", type(rows).__name__)
-        raise DTypeError(f"{name} must be packed rows of uint8, not {kind}; make them with quantize_rows")
+    if rows.dtype is not _BYTES and rows.dtype != np.uint8:
+        raise DTypeError(f"{name} must be packed rows of uint8, not {rows.dtype}; make them with quantize_rows")
     return check_packed_dims(rows.shape, bits, name), bits
 
 
 def check_packed_dims(dims, bits, name="rows"):
     """Check the shape of packed rows, whose sizes are -1 where they are unknown. Returns the number of columns."""
-    params = 2 * PARAMS[bits].itemsize
+    params = PARAMS_BYTES[bits]
     if len(dims) < 2 or 0 <= dims[-1] < params:
         raise ShapeMismatchError(
             f"{name} has shape {tuple(dims)}; a packed row of {bits} bits ends with {params} bytes of scale and bias"
@@ -68,7 +69,7 @@ class PackedRows:
     4
     """
 
-    __slots__ = ("_bits", "_columns", "_values")
+    __slots__ = ("_bits", "_values")
 
     def __init__(self, values: Any, bits: Bits) -> None:
         if bits not in PARAMS:
@@ -79,8 +80,15 @@ class PackedRows:
         if dtype != np.uint8 and str(dtype) != "torch.uint8":
             kind = type(values).__name__ if dtype is None else dtype
             raise DTypeError(f"values must be bytes, an array of uint8, not {kind}; make them with quantize_rows")
-        self._columns = check_packed_dims(tuple(values.shape), bits, "values")
+        check_packed_dims(tuple(values.shape), bits, "values")
         self._values, self._bits = values, int(bits)
+
+    @classmethod
+    def _wrap(cls, values, bits):
+        """Make packed rows unchecked, of what a kernel has packed."""
+        self = object.__new__(cls)
+        self._values, self._bits = values, bits
+        return self
 
     @property
     def values(self) -> Any:
@@ -95,12 +103,12 @@ class PackedRows:
     @property
     def columns(self) -> int:
         """The numbers of a row."""
-        return self._columns
+        return check_packed_dims(tuple(self._values.shape), self._bits)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the table that is packed."""
-        return (*tuple(self._values.shape)[:-1], self._columns)
+        return (*tuple(self._values.shape)[:-1], self.columns)
 
     @property
     def nbytes(self) -> int:

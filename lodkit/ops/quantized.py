@@ -42,32 +42,34 @@ def check_columns(dims, bits):
 
 def as_matrix(x, columns):
     """The same numbers with one row for each place on all axes but the last."""
-    return x.reshape(math.prod(x.shape[:-1]), columns)
+    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), columns)
 
 
 def bytes_of(inputs, attrs):
     """Take PackedRows for their bytes, in the bits that they know; of others the call says them."""
-    if inputs and isinstance(inputs[0], PackedRows):
-        rows, asked = inputs[0], attrs.get("bits")
-        if asked is not None and asked != rows.bits:
-            raise ValueError(f"rows are packed in {rows.bits} bits, and read in {asked!r:.80}; leave bits out")
-        return (rows.values, *inputs[1:]), {**attrs, "bits": rows.bits}
+    if inputs and type(rows := inputs[0]) is PackedRows:
+        bits = rows._bits
+        asked = attrs.get("bits", bits)
+        if asked is not bits and asked is not None and asked != bits:
+            raise ValueError(f"rows are packed in {bits} bits, and read in {asked!r:.80}; leave bits out")
+        attrs["bits"] = bits
+        return (rows._values, *inputs[1:]), attrs
     return inputs, attrs
 
 
 def filled(inputs, attrs):
     """Take PackedRows for the bytes that ``out`` fills."""
-    out, bits = attrs.get("out"), attrs.get("bits", 8)
-    if isinstance(out, PackedRows):
+    if "out" in attrs and type(out := attrs["out"]) is PackedRows:
+        bits = attrs.get("bits", 8)
         if out.bits != bits:
             raise OutputError(f"out holds rows of {out.bits} bits, and the result has {bits!r:.80}")
-        return inputs, {**attrs, "out": out.values}
+        attrs["out"] = out.values
     return inputs, attrs
 
 
 def known_bits(result, attrs) -> PackedRows:
     """Return packed rows that know their bits."""
-    return PackedRows(result, attrs.get("bits", 8))
+    return PackedRows._wrap(result, attrs.get("bits", 8))
 
 
 def prepare_quantize(table, bits, search):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import typing
 
 from ..tracebacks import shorten, surface
@@ -35,7 +36,10 @@ class AdaptedCall:
         super().__init__(definition, **kinds)
         self.takes, self.returns, self._full = takes, returns, Full(self)
         self.result_hint = typing.get_type_hints(definition)["return"]
+        self._made = returns
         if isinstance(returns, tuple):
+            nested = _nest(returns)
+            self._made = lambda results, attrs: nested(results)
             self.result_hint = _nested_hint(typing.get_args(self.result_hint), returns)
         elif returns:
             self.result_hint = typing.get_type_hints(returns)["return"]
@@ -44,8 +48,11 @@ class AdaptedCall:
 
     def __call__(self, *inputs, **attrs):
         try:
-            inputs, attrs = self.taken(inputs, attrs)
-            return self.shown(super().__call__(*inputs, **attrs), attrs)
+            if self.takes is not None:
+                inputs, attrs = self.takes(inputs, attrs)
+            if self.returns is None:
+                return super().__call__(*inputs, **attrs)
+            return self._made(super().__call__(*inputs, **attrs), attrs)
         except Exception as error:
             shorten(error)
             raise
@@ -54,7 +61,7 @@ class AdaptedCall:
     def infer(self, *descs, **attrs):
         """Return the VarDesc (or a tuple of them) of the result, from those of the inputs."""
         found = self._full.infer(*descs, **attrs)
-        return _nested(found, self.returns) if isinstance(self.returns, tuple) else found
+        return self._made(found, attrs) if isinstance(self.returns, tuple) else found
 
     def select(self, *inputs):
         """Return the kernel for these inputs."""
@@ -71,9 +78,7 @@ class AdaptedCall:
 
     def shown(self, results, attrs):
         """Return what a call with these attributes returns of all results."""
-        if isinstance(self.returns, tuple):
-            return _nested(results, self.returns)
-        return self.returns(results, attrs) if self.returns else results
+        return self._made(results, attrs) if self.returns else results
 
 
 class Full:
@@ -97,8 +102,12 @@ def side_by_side(results):
     return [part for r in results for part in side_by_side(r)] if isinstance(results, tuple) else [results]
 
 
-def _nested(results, places):
-    return tuple([results[place] if type(place) is int else _nested(results, place) for place in places])
+def _nest(places):
+    """Make a function that takes the results at some places, nested as these are."""
+    if all(type(place) is int for place in places):
+        return operator.itemgetter(*places)
+    parts = [operator.itemgetter(place) if type(place) is int else _nest(place) for place in places]
+    return lambda results: tuple([part(results) for part in parts])
 
 
 def _nested_hint(hints, places):

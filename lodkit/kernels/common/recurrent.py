@@ -80,9 +80,11 @@ def states_of(on, initial, values, steps, dtype):
 
 def from_time_major(on, steps, values, dtype):
     """The last rows of values, in the order of the steps, in that of x again, rounded to a type."""
-    rows = on.part(values, len(values) - len(steps.rows), len(values))
+    rows = on.take_rows(on.part(values, len(values) - len(steps.rows), len(values)), steps.places)
+    if rows.dtype == dtype:
+        return rows
     with np.errstate(over="ignore"):
-        return on.convert(on.take_rows(rows, steps.places), dtype)
+        return on.convert(rows, dtype)
 
 
 def last_states(on, values, initial, steps):
