@@ -48,9 +48,8 @@ def as_matrix(x, columns):
 def bytes_of(inputs, attrs):
     """Take PackedRows for their bytes, in the bits that they know; of others the call says them."""
     if inputs and type(rows := inputs[0]) is PackedRows:
-        bits = rows._bits
-        asked = attrs.get("bits", bits)
-        if asked is not bits and asked is not None and asked != bits:
+        bits, asked = rows._bits, attrs.get("bits")
+        if asked is not None and asked != bits:
             raise ValueError(f"rows are packed in {bits} bits, and read in {asked!r:.80}; leave bits out")
         attrs["bits"] = bits
         return (rows._values, *inputs[1:]), attrs

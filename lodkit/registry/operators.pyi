@@ -36,6 +36,7 @@ class Op(Generic[P, R]):
     infer_function: Any
     gradient_rule: Any
     example_function: Any
+    full: Any
 
     def __init__(
         self,
@@ -75,10 +76,6 @@ class Op(Generic[P, R]):
 
     def warmup_calls(self, dtype: Any) -> Iterator[Callable[[], Any]]:
         """Yield calls without arguments that compile this operator's kernels for ``dtype``."""
-
-    @property
-    def full(self) -> Any:
-        """The operator with the results that its calls hide, which gradients read: itself if they hide none."""
 
     def taken(self, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the inputs and attributes that the operator gets for those of a call."""

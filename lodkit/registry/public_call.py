@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import typing
 
 from ..tracebacks import shorten, surface
@@ -104,10 +103,8 @@ def side_by_side(results):
 
 def _nest(places):
     """Make a function that takes the results at some places, nested as these are."""
-    if all(type(place) is int for place in places):
-        return operator.itemgetter(*places)
-    parts = [operator.itemgetter(place) if type(place) is int else _nest(place) for place in places]
-    return lambda results: tuple([part(results) for part in parts])
+    parts = [place if type(place) is int else _nest(place) for place in places]
+    return lambda results: tuple([results[part] if type(part) is int else part(results) for part in parts])
 
 
 def _nested_hint(hints, places):
