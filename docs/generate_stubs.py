@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not
 
 import lodkit
 from lodkit.arrays import Scalar
+from lodkit.ops.quantized import bytes_of
 from lodkit.registry import Dense
 from lodkit.registry.kinds import kinds_of
 
@@ -34,9 +35,10 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from .lod.lod_tensor import LoDTensor
+from .lod.packed_rows import PackedRows
 from .lod.rank_table import RankTable
 from .lod.selected_rows import SelectedRows
-from .registry.operators import Op, UpdatingOp
+from .registry.operators import AdaptedOp, Op, UpdatingOp
 from .typing import A, Array, ArrayLike, ArrayOrLoDTensor, DenseLike, DeviceArray, LoDTensorLike
 from .typing import Integer, Number, Scalar
 
@@ -51,6 +53,7 @@ import numpy as np
 from torch import Tensor
 
 from ...lod.lod_tensor import LoDTensor
+from ...lod.packed_rows import PackedRows
 from ...lod.rank_table import RankTable
 from ...lod.selected_rows import SelectedRows
 from ...typing import Array, ArrayLike, Integer, LoDTensorLike, Number, Scalar
@@ -134,7 +137,8 @@ class Overloads:
 
     def __init__(self, op):
         self.op, self.hints = op, typing.get_type_hints(op.definition)
-        self.result = self.hints["return"]
+        self.result = getattr(op, "result_hint", self.hints["return"])  # some hide results of their definition
+        self.reads_packed = getattr(op, "takes", None) is bytes_of
         self.parameters = list(op.signature.parameters.values())
         self.takes_out = not op.updates and typing.get_origin(self.result) is not tuple and self.result is not tuple
         self.takes_out &= self.result is not lodkit.RankTable and self.result is not lodkit.SelectedRows
@@ -149,6 +153,7 @@ class Overloads:
             if Dense not in kinds:  # of lists that hold lists a LoDTensor is made
                 text = text.replace("LoDTensor", "LoDTensorLike")
                 text = f"Tensor | {text}" if library == "torch" and text != "RankTable" else text  # jagged or sparse
+            text = f"PackedRows | {text}" if p.name == "rows" and self.reads_packed else text
             text = (only or {}).get(p.name, text)
             star = "*" if p.kind is p.VAR_POSITIONAL else ""
             name = "output" if p.name == "out" else p.name  # as an attribute it is where the result goes
@@ -200,7 +205,7 @@ class Overloads:
         for library in ("numpy", "other") if any(Dense in kinds for kinds in op.inputs.values()) else ("any",):
             written = leader in op.updates
             only = {leader: (WRITTEN if written else DENSE)[library]} if leader and not op.variadic else {}
-            out = OUT[library] + " | LoDTensor" * ragged
+            out = OUT[library] + " | LoDTensor" * ragged + " | PackedRows" * (result is lodkit.PackedRows)
             found += self.flagged(self.inputs(library, only=only), out, result_text(result, GIVEN[library]), **changed)
         if op.rowwise and not ragged:
             attributes = self.attributes("LoDTensor | DenseLike")
@@ -246,7 +251,7 @@ def operator_text(name, op):
     overloads = Overloads(op).all()
     mark = "    @overload\n" if len(overloads) > 1 else ""
     made = "_" + "".join(word.capitalize() for word in name.split("_"))
-    base = "UpdatingOp" if op.updates else "Op"
+    base = type(op).__name__
     calls = "\n".join(mark + call_text(*overload, summary) for overload in overloads)
     return f'class {made}({base}[..., Any]):\n{calls}\n{name}: {made}\nr"""{name}{op.signature}\n\n{doc}\n"""\n'
 

@@ -16,6 +16,7 @@ _HOMES = {
     "lod.lod_tensor": ("LoDTensor",),
     "lod.rank_table": ("RankTable",),
     "lod.selected_rows": ("SelectedRows",),
+    "lod.packed_rows": ("PackedRows",),
     "lod.batching": ("batches", "concat", "split"),
     "lod.levels": ("check_lod",),
     "lod.vocabulary": ("UnknownWordError", "Vocabulary", "vocabulary"),

@@ -127,7 +127,7 @@ def flat(result):
         return [result.rows, result.value, np.array(result.height)]
     if isinstance(result, lodkit.RankTable):
         return [result.index, result.running, *(np.array(level) for level in result.lod())]
-    return [result]
+    return [result.values, np.array(result.bits)] if isinstance(result, lodkit.PackedRows) else [result]
 
 
 def check_locked_array(array):

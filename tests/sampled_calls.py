@@ -8,7 +8,7 @@ import numpy as np
 from samples import SAMPLES, defined
 
 import lodkit
-from lodkit import LoDTensor, RankTable, SelectedRows
+from lodkit import LoDTensor, PackedRows, RankTable, SelectedRows
 from lodkit.registry.kinds import kinds_of
 
 STAND_IN = """
@@ -20,7 +20,7 @@ HEAD = f"""
 from typing import Any, TypeVar
 import numpy as np
 import lodkit
-from lodkit import LoDTensor, RankTable, SelectedRows
+from lodkit import LoDTensor, PackedRows, RankTable, SelectedRows
 from lodkit.typing import Array
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ array: Array = np.ones(3)
 tensor = Tensor()
 anything: Any = None
 """
-KINDS = (LoDTensor, SelectedRows, RankTable)
+KINDS = (LoDTensor, SelectedRows, RankTable, PackedRows)
 
 
 def input_text(x, array):
@@ -88,9 +88,9 @@ def written(head, names, module, arrays):
     calls = {}
     for name in names:
         op = lodkit.OPS[name]
-        hint = typing.get_type_hints(op.definition)["return"]
+        hint = getattr(op, "result_hint", typing.get_type_hints(op.definition)["return"])
         for inputs, attrs in SAMPLES[name]:
-            result = defined(op, inputs, attrs)
+            result = op.shown(defined(op, inputs, attrs), attrs)
             given = [f"{k}={attribute_text(v)}" for k, v in attrs.items()]
             for array, kind in arrays.items():
                 texts = [input_text(x, array) for x in inputs]

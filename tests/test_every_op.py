@@ -15,6 +15,7 @@ from samples import SAMPLES, defined
 import lodkit
 from lodkit import LoDTensor, SelectedRows, VarDesc
 from lodkit.registry.kinds import numbers_of
+from lodkit.registry.public_call import side_by_side
 
 CASES = [pytest.param(n, *case, id=f"{n}-{i}") for n, cases in SAMPLES.items() for i, case in enumerate(cases)]
 TOLERANCE = {2: 2e-3, 4: 2e-5, 8: 1e-11}
@@ -47,12 +48,12 @@ def test_is_documented_inferred_and_sampled(name):
 def test_kernel_equals_definition(name, inputs, attrs):
     op = lodkit.OPS[name]
     with calling(name, inputs, attrs):
-        result = op(*map(copy, inputs), **attrs)
+        result = op.full(*map(copy, inputs), **attrs)
         same(result, defined(op, map(copy, inputs), attrs))
         check_locked(result)
         descs = [VarDesc.of(x) for x in op._accept(inputs)]
-        inferred = op.infer(*descs, **attrs)
-        unknown = op.infer(*(d and d.unknown_batch() for d in descs), **attrs)
+        inferred = op.full.infer(*descs, **attrs)
+        unknown = op.full.infer(*(d and d.unknown_batch() for d in descs), **attrs)
         for promise in (inferred, unknown):
             covers(promise, result)
 
@@ -90,9 +91,9 @@ def test_threads_give_the_same_bits(name, inputs, attrs, tiny_blocks):
     from lodkit.jit import settings
 
     with calling(name, inputs, attrs):
-        results = [op(*map(copy, inputs), **attrs) for _ in range(2)]
+        results = [op.full(*map(copy, inputs), **attrs) for _ in range(2)]
         settings.parallel_from, settings.fetch_from = 1 << 60, 1 << 13
-        alone = op(*map(copy, inputs), **attrs)
+        alone = op.full(*map(copy, inputs), **attrs)
         for result in results:
             same_bits(result, alone)
         if not op.rowwise:
@@ -168,23 +169,29 @@ def aspects(inputs, attrs):
 
 @pytest.mark.parametrize(("name", "inputs", "attrs"), [*like_in_double()])
 def test_gradient_is_that_of_the_definition(name, inputs, attrs):
-    """Central differences of the definition, in double precision."""
+    """Central differences of the definition, in double precision, by each result: right, or refused."""
     op = lodkit.OPS[name]
     inputs = parameters(op._accept(tuple(map(as_double, inputs))))
     if any(not np.isfinite(numbers_of(x)).all() for x in inputs if is_floating(x)):
         pytest.skip("differences of infinities are NaN; the family's own tests have these")
     with lodkit.Tape() as tape:
-        out = op(*inputs, **attrs)
-    out = out[0] if isinstance(out, tuple) else out
-    values = numbers_of(out)
-    if values.dtype != np.float64:
+        results = side_by_side(op(*inputs, **attrs))
+    if numbers_of(results[0]).dtype != np.float64:
         pytest.skip("integers have no gradient, and what is rounded no differences")
-    weights = np.random.default_rng(0).normal(size=values.shape)
-    for i, x in enumerate(inputs):
-        if is_floating(x):
-            with calling(name, inputs, attrs):
-                gradient = tape.gradient(out, [x], weights, unconnected="none")[0]
-                check_differences(op, inputs, i, attrs, weights, gradient)
+    sources = [i for i, x in enumerate(inputs) if is_floating(x)]
+    for which, result in enumerate(results):
+        if not is_floating(result):
+            continue
+        weights = np.random.default_rng(0).normal(size=numbers_of(result).shape)
+        with calling(name, inputs, attrs):
+            try:
+                gradients = tape.gradient(result, [inputs[i] for i in sources], weights, unconnected="none")
+            except lodkit.LodkitError as error:
+                assert which, "the first result has a gradient"
+                assert "has no gradient by" in str(error)
+                continue
+            for i, gradient in zip(sources, gradients, strict=True):
+                check_differences(op, inputs, i, attrs, weights, gradient, which)
 
 
 def is_floating(x):
@@ -201,15 +208,14 @@ def as_double(x):
     return with_numbers(x, numbers_of(x).astype(np.float64)) if is_floating(x) else x
 
 
-def check_differences(op, inputs, i, attrs, weights, gradient):
+def check_differences(op, inputs, i, attrs, weights, gradient, which):
     def loss(change):
         moved = [*inputs]
         x = inputs[i]
         moved[i] = with_numbers(x, numbers_of(x) + change)
         if op.rowwise:
             moved = [m.values if isinstance(m, LoDTensor) else m for m in moved]
-        result = op.definition(*moved, **attrs)
-        result = result[0] if isinstance(result, tuple) else result
+        result = side_by_side(op.shown(op.definition(*moved, **attrs), attrs))[which]
         return (numbers_of(result) * weights).sum()
 
     shape = numbers_of(inputs[i]).shape

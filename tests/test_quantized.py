@@ -33,7 +33,7 @@ def bytes_of(codes, kind, scale, bias):
     ],
 )
 def test_the_bytes_of_a_row(row, bits, expected):
-    assert lodkit.quantize_rows(np.array([row], np.float32), bits=bits).tolist() == [expected]
+    assert lodkit.quantize_rows(np.array([row], np.float32), bits=bits).values.tolist() == [expected]
 
 
 @pytest.mark.parametrize("bits", BITS)
@@ -119,7 +119,7 @@ def test_weights_of_packed_rows_are_trained(pool):
     with lodkit.Tape() as tape:
         out = lodkit.quantized_embedding_bag(rows, BAGS, bits=4)
     with pytest.raises(lodkit.DTypeError, match=r"sources\[0\], uint8 .* has no gradient, which only floating numbers"):
-        tape.gradient(out, [rows], output_gradients=grad_output)
+        tape.gradient(out, [rows.values], output_gradients=grad_output)
 
 
 def test_lists_and_levels():
@@ -127,11 +127,13 @@ def test_lists_and_levels():
     bags = lodkit.quantized_embedding_bag(lodkit.quantize_rows(TABLE), nested)
     assert isinstance(bags, LoDTensor) and bags.recursive_sequence_lengths() == [[1, 1]]
     rows = lodkit.quantize_rows(LoDTensor(TABLE, [[4, 2]]))
-    assert isinstance(rows, LoDTensor) and rows.recursive_sequence_lengths() == [[4, 2]]
-    assert lodkit.quantize_rows([[0.0, 255.0]]).tolist() == [bytes_of([0, 255], "f", 1, 0)]
+    assert isinstance(rows.values, LoDTensor) and rows.values.recursive_sequence_lengths() == [[4, 2]]
+    assert lodkit.dequantize_rows(rows).recursive_sequence_lengths() == [[4, 2]]
+    assert lodkit.quantize_rows([[0.0, 255.0]]).values.tolist() == [bytes_of([0, 255], "f", 1, 0)]
 
 
-ROWS = lodkit.quantize_rows.definition(TABLE)
+BYTES = lodkit.quantize_rows.definition(TABLE)
+ROWS = lodkit.PackedRows(BYTES, bits=8)
 
 
 @pytest.mark.parametrize(
@@ -147,19 +149,27 @@ ROWS = lodkit.quantize_rows.definition(TABLE)
         (
             lambda: lodkit.quantize_rows(IDS[None]),
             lodkit.DTypeError,
-            r"not int64; convert with \.astype\(np\.float32\), .* a list with np\.asarray\(x, np\.float32\)",
+            r"not int64; convert with \.astype\(np\.float64\), .* a list with np\.asarray\(x, np\.float64\)",
         ),
         (lambda: lodkit.quantize_rows(TABLE, bits=3), ValueError, "bits must be one of 8, 4, 2, got 3"),
-        (lambda: lodkit.dequantize_rows(TABLE), lodkit.DTypeError, "uint8, not float32; make them with quantize_rows"),
         (
-            lambda: lodkit.dequantize_rows(ROWS[:, :7]),
+            lambda: lodkit.dequantize_rows(TABLE, bits=8),
+            lodkit.DTypeError,
+            "uint8, not float32; make them with quantize_rows",
+        ),
+        (
+            lambda: lodkit.dequantize_rows(BYTES[:, :7], bits=8),
             lodkit.ShapeMismatchError,
             r"\(6, 7\).*8 bytes of scale and bias",
         ),
-        (lambda: lodkit.dequantize_rows(ROWS[0]), lodkit.ShapeMismatchError, r"\(28,\)"),
-        (lambda: lodkit.quantized_embedding_bag(TABLE, BAGS), lodkit.DTypeError, "make them with quantize_rows"),
+        (lambda: lodkit.dequantize_rows(BYTES[0], bits=8), lodkit.ShapeMismatchError, r"\(28,\)"),
+        (
+            lambda: lodkit.quantized_embedding_bag(TABLE, BAGS, bits=4),
+            lodkit.DTypeError,
+            "make them with quantize_rows",
+        ),
         (lambda: lodkit.quantized_embedding_bag(ROWS, IDS), lodkit.NoKernelError, r"LoDTensor\(ids, \[lengths\]\)"),
-        (lambda: lodkit.quantized_embedding_bag(ROWS, BAGS, bits=1), ValueError, "bits must be one of"),
+        (lambda: lodkit.quantized_embedding_bag(BYTES, BAGS, bits=1), ValueError, "bits must be one of"),
         (
             lambda: lodkit.quantized_embedding_bag(ROWS, BAGS, pool="max"),
             ValueError,
@@ -169,7 +179,7 @@ ROWS = lodkit.quantize_rows.definition(TABLE)
         (lambda: lodkit.quantized_embedding_bag(ROWS, BAGS, IDS), lodkit.DTypeError, "weights of type int64"),
         (lambda: lodkit.quantized_embedding_bag(ROWS, BAGS, padding_idx=6), lodkit.RowIndexError, "padding_idx = 6"),
         (lambda: lodkit.quantized_embedding_bag(ROWS, BAGS, pad_value=1e300), ValueError, "no value of float32"),
-        (lambda: lodkit.embedding_bag(ROWS, BAGS), lodkit.DTypeError, "not uint8"),
+        (lambda: lodkit.embedding_bag(BYTES, BAGS), lodkit.DTypeError, "not uint8"),
         (lambda: lodkit.cast(TABLE > 0, dtype="float16"), lodkit.DTypeError, "not bool"),
         (lambda: lodkit.cast(TABLE, dtype="int8"), ValueError, "dtype must be one of"),
     ],
@@ -195,13 +205,13 @@ def test_infer_refuses_what_the_kernels_refuse():
         lodkit.quantize_rows.infer(odd, bits=2)
     assert lodkit.quantize_rows.infer(odd.but(dims=(-1, -1)), bits=2).dims == (-1, -1)
     with pytest.raises(lodkit.LoDLevelError, match="lod_level >= 1"):
-        lodkit.quantized_embedding_bag.infer(lodkit.VarDesc.of(ROWS), lodkit.VarDesc.of(IDS))
+        lodkit.quantized_embedding_bag.infer(lodkit.VarDesc.of(BYTES), lodkit.VarDesc.of(IDS), bits=8)
 
 
 @pytest.mark.parametrize("bits", BITS)
 def test_caffe2_names_of_packed_tables(bits):
     rows = getattr(caffe2, f"FloatToFused{bits}BitRowwiseQuantized")(TABLE)
-    np.testing.assert_array_equal(rows, lodkit.quantize_rows(TABLE, bits=bits))
+    np.testing.assert_array_equal(rows, lodkit.quantize_rows(TABLE, bits=bits).values)
     table = getattr(caffe2, f"Fused{bits}BitRowwiseQuantizedToFloat")(rows).astype(np.float64)
     lengths, weights = np.array([3, 0, 1], np.int32), np.array([2, 0.5, -1, 3], np.float32)
     total = np.stack([table[IDS[:3]].sum(axis=0), 0 * table[0], table[3]])
@@ -267,7 +277,7 @@ def at_byte(emulated, array, start):
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("start", [1, 2, 4])
 def test_cuda_rows_and_results_may_start_anywhere(emulated, bits, start):
-    rows = lodkit.quantize_rows(TABLE, bits=bits)
+    rows = lodkit.quantize_rows(TABLE, bits=bits).values
     there, bags, out = at_byte(emulated, rows, start), emulated.to_gpu(BAGS), np.zeros((3, 20), np.float32)
     out = at_byte(emulated, out, 4)
     lodkit.quantized_embedding_bag(there, bags, bits=bits, out=out)
@@ -283,14 +293,14 @@ def test_cuda_rows_and_results_may_start_anywhere(emulated, bits, start):
 def test_cuda_bad_ids(emulated):
     table = TABLE.copy()
     table[0, 0] = np.nan  # what a row that is not there reads must not depend on the first one
-    rows, ids = emulated.to_gpu(lodkit.quantize_rows(table)), np.array([5, -1, 6, 1 << 40, 1])
+    rows, ids = emulated.to_gpu(lodkit.quantize_rows(table).values), np.array([5, -1, 6, 1 << 40, 1])
     bags = emulated.to_gpu(LoDTensor(ids, [[3, 2]]))
     with pytest.raises(lodkit.RowIndexError, match=r"ids\[1\] = -1 is outside \[0, 6\)"):
-        lodkit.quantized_embedding_bag(rows, bags)
+        lodkit.quantized_embedding_bag(rows, bags, bits=8)
     lodkit.bounds_check("clamp")
     for height, expected in ((6, lodkit.dequantize_rows(ROWS)[[5, 1]]), (0, np.zeros((2, 20)))):
         part = emulated.to_gpu(rows.numpy[:height])
-        got = emulated.to_numpy(lodkit.quantized_embedding_bag(part, bags))
+        got = emulated.to_numpy(lodkit.quantized_embedding_bag(part, bags, bits=8))
         np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
 
 
@@ -302,13 +312,7 @@ def test_cuda_bags_too_long_for_one_piece(emulated, pool, weighted, monkeypatch)
     monkeypatch.setattr(offsets.settings, "tile_rows", 3)
     ids = LoDTensor(np.arange(40) % 6, [[1, 0, 39]])
     weights = (np.arange(40, dtype=np.float32) / 8 + 1,) if weighted else ()
-    there = (emulated.to_gpu(ROWS), emulated.to_gpu(ids), *map(emulated.to_gpu, weights))
-    got = emulated.to_numpy(lodkit.quantized_embedding_bag(*there, pool=pool, pad_value=2))
+    there = (emulated.to_gpu(BYTES), emulated.to_gpu(ids), *map(emulated.to_gpu, weights))
+    got = emulated.to_numpy(lodkit.quantized_embedding_bag(*there, bits=8, pool=pool, pad_value=2))
     expected = lodkit.quantized_embedding_bag(ROWS, ids, *weights, pool=pool, pad_value=2)
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("table", [2.5, np.array(1.0), np.ones(3)])
-def test_a_vector_is_not_quantized(table):
-    with pytest.raises(lodkit.ShapeMismatchError, match="its last axis is quantized"):
-        lodkit.quantize_rows(table)

@@ -12,6 +12,7 @@ from test_every_op import same_bits
 
 import lodkit
 from lodkit import LoDTensor
+from lodkit.lod import values_of
 
 SIZE = 5
 
@@ -35,18 +36,19 @@ class Layer(typing.NamedTuple):
         return [rng.normal(size=shape) for shape in shapes], [rng.normal(size=shape) for shape in states]
 
     def __call__(self, x, weights, states, **attrs):
-        """Return what has a row for each of x."""
-        found = self.op(x, *weights[:3], *states, *weights[3:], **self.attrs, **attrs)
-        return [result for result in found if isinstance(result, LoDTensor)] if isinstance(found, tuple) else [found]
+        """Return the states of all steps, of an LSTM the cells too, and the last ones: all that has a gradient."""
+        found = self.op.full(x, *weights[:3], *states, *weights[3:], **self.attrs, **attrs)
+        return [*found] if self.op is lodkit.simple_rnn else [*found[:-1]]
 
     def differentiated(self, x, weights, states, **attrs):
         """Results, and the gradients of their sum of squares by x, by the weights and by the states, as arrays."""
         weights, states = parameters(weights), parameters(states)
         with lodkit.Tape() as tape:
             results = self(x, weights, states, **attrs)
-        grads = tape.gradient(results, [x, *weights, *states], output_gradients=[2 * r.values for r in results])
-        by_x, *others = (getattr(g, "values", g) for g in grads)
-        return [r.values for r in results], by_x, others[: len(weights)], others[len(weights) :]
+        values = [*map(values_of, results)]
+        grads = tape.gradient(results, [x, *weights, *states], output_gradients=[2 * rows for rows in values])
+        by_x, *others = map(values_of, grads)
+        return values, by_x, others[: len(weights)], others[len(weights) :]
 
 
 LAYERS = {
@@ -97,15 +99,56 @@ def test_the_order_of_sequences_does_not_matter(layer):
     order = np.array([2, 4, 1, 3, 0])
     results, by_x, by_weights, by_states = layer.differentiated(x, weights, states)
     moved = layer.differentiated(x[order], weights, [state[order] for state in states])
-    close([*moved[0], moved[1]], [x.with_values(rows)[order].values for rows in (*results, by_x)])
+    expected = [rows[order] if len(rows) == 5 else x.with_values(rows)[order].values for rows in (*results, by_x)]
+    close([*moved[0], moved[1]], expected)
     close([*moved[2], *moved[3]], [*by_weights, *(by[order] for by in by_states)])
+
+
+def last_of(layer, x, weights, states):
+    """What a user gets beside the states of all steps, as a list."""
+    result = layer.op(x, *weights[:3], *states, *weights[3:], **layer.attrs)
+    assert type(result) is tuple
+    assert len(result) == 2
+    assert isinstance(result[0], LoDTensor)
+    assert isinstance(result[1], tuple) == (layer.op is lodkit.lstm)
+    return [*result[1]] if isinstance(result[1], tuple) else [result[1]]
+
+
+def test_a_call_returns_the_last_state_of_each_sequence(layer):
+    """Not the gates, which its gradient reads; of an empty sequence the state before the first step, or zeros."""
+    x = LoDTensor(np.random.default_rng(1).normal(size=(9, 3)), [[3, 0, 4, 0, 2]])
+    weights, states = layer.drawn(5)
+    ends = [0, 3, 7] if layer.attrs.get("reverse") else [2, 6, 8]
+    results = layer(x, weights, states)
+    rows = [results[0].values, *(r.values for r in results[3:])]
+    for given in (states, [None] * len(states)):
+        last = last_of(layer, x, weights, given)
+        assert [a.shape for a in last] == [state.shape for state in states]
+        for found, state in zip(last, given, strict=True):
+            np.testing.assert_array_equal(found[[1, 3]], 0 if state is None else state[[1, 3]])
+    for found, every in zip(last_of(layer, x, weights, states), rows, strict=True):
+        np.testing.assert_array_equal(found[[0, 2, 4]], every[ends])
+    assert layer.op.infer(*(lodkit.VarDesc.of(a) for a in (x, *weights[:2])))[0].lod_level == 1
+
+
+def test_last_states_go_on_where_a_call_has_ended(layer):
+    rng, (weights, states) = np.random.default_rng(1), layer.drawn(3)
+    x = LoDTensor(rng.normal(size=(12, 3)), [[5, 3, 4]])
+    halves = lodkit.sequence_slice(x, [0] * 3, [2, 3, 1]), lodkit.sequence_slice(x, [2, 3, 1], [5, 3, 4])
+    before, after = halves[::-1] if layer.attrs.get("reverse") else halves
+    found = last_of(layer, after, weights, last_of(layer, before, weights, states))
+    close(found, last_of(layer, x, weights, states))
 
 
 @pytest.mark.parametrize("level", [0, 1, 2, -1])
 def test_layers_walk_any_level(layer, level):
     x = LoDTensor(np.random.default_rng(1).normal(size=(11, 3)), [[2, 1], [2, 0, 3], [3, 1, 0, 5, 2]])
     check_alone(layer, x, level)
-    assert all(r.same_lod(x) for r in layer(x, *layer.drawn(len(x.row_offsets(level)) - 1), level=level))
+    results = layer(x, *layer.drawn(len(x.row_offsets(level)) - 1), level=level)
+    above = x.lod()[: level % 3]
+    assert [r.lod() if isinstance(r, LoDTensor) else [] for r in results] in (
+        [x.lod(), above], [x.lod(), above, above, x.lod()],
+    )  # fmt: skip
 
 
 def test_long_batches_in_float32_agree_with_double_precision(layer):
@@ -118,7 +161,7 @@ def test_long_batches_in_float32_agree_with_double_precision(layer):
     single = [[a.astype(np.float32) for a in arrays] for arrays in (weights, states)]
     found = layer(x.with_values(x.values.astype(np.float32)), *single)
     for single, exact in zip(found, layer(x, weights, states), strict=True):
-        np.testing.assert_allclose(single.values, exact.values, rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(values_of(single), values_of(exact), rtol=1e-3, atol=1e-5)
 
 
 def test_gradients_by_cells_are_central_differences():
@@ -128,12 +171,12 @@ def test_gradients_by_cells_are_central_differences():
     sources = [x.values, *weights, *states]
 
     def loss(*given):
-        h, c, _ = lodkit.lstm(x.with_values(given[0]), *given[1:], cell_clip=1.0)
+        h, _, _, c, _ = lodkit.lstm.full(x.with_values(given[0]), *given[1:], cell_clip=1.0)
         return float((h.values * by_hidden).sum() + (c.values * by_cell).sum())
 
     variables = parameters([x, *weights, *states])
     with lodkit.Tape() as tape:
-        h, c, _ = lodkit.lstm(*variables, cell_clip=1.0)
+        h, _, _, c, _ = lodkit.lstm.full(*variables, cell_clip=1.0)
     found = tape.gradient([h, c], variables, output_gradients=[by_hidden, by_cell])
     for i, gradient in enumerate(found):
         gradient = getattr(gradient, "values", gradient)
@@ -149,7 +192,7 @@ def test_a_target_of_cells_alone(place):
     x = LoDTensor(np.random.default_rng(1).normal(size=(7, 3)), [[4, 0, 3]])
     sources = [lodkit.parameter(place.to(a)) for a in (x, *weights, *states)]
     with lodkit.Tape() as tape:
-        hidden, cell, _ = lodkit.lstm(*sources)
+        hidden, _, _, cell, _ = lodkit.lstm.full(*sources)
     alone = tape.gradient(cell, sources)
     by_both = [place.to(make((7, 5))) for make in (np.zeros, np.ones)]
     both = tape.gradient([hidden, cell], sources, output_gradients=by_both)
@@ -162,9 +205,9 @@ def test_nan_stays_in_its_sequence(layer):
     values = np.random.default_rng(1).normal(size=(9, 3))
     values[4] = np.nan
     results, by_x, by_weights, by_states = layer.differentiated(LoDTensor(values, [[3, 3, 3]]), weights, states)
-    for rows in (*results, by_x):
+    for rows in (rows for rows in (*results, by_x) if len(rows) == 9):
         assert np.isfinite(rows[:3]).all() and np.isfinite(rows[6:]).all() and np.isnan(rows[4]).any()
-    for by in by_states:
+    for by in (*by_states, *(rows for rows in results if len(rows) == 3)):
         assert np.isfinite(by[[0, 2]]).all() and np.isnan(by[1]).any()
     assert all(np.isnan(by).any() for by in by_weights)
 
@@ -173,7 +216,7 @@ def test_gradients_do_not_hide_nan_or_what_has_none():
     x = LoDTensor(np.full((1, 4), np.nan), [[1]])
     weight = np.ones((1, 4))
     with lodkit.Tape() as tape:
-        h, _, gates = lodkit.lstm(x, None, weight)
+        h, *_, gates = lodkit.lstm.full(x, None, weight)
     assert np.isnan(tape.gradient(h, [x])[0].values).all()
     with pytest.raises(lodkit.LodkitError, match="no gradient by its gates"):
         tape.gradient(gates, [x])
@@ -209,7 +252,7 @@ def test_gradients_without_clips_do_not_hide_nan():
     """Of simple layers and of first states, which share the step that clips."""
     x, state = LoDTensor(np.array([[0.1], [np.nan], [0.2]]), [[3]]), lodkit.parameter([[1.0]])
     with lodkit.Tape() as tape:
-        y = lodkit.simple_rnn(x, None, np.array([[0.5]]))
+        y, _ = lodkit.simple_rnn(x, None, np.array([[0.5]]))
     assert np.isnan(tape.gradient(y, [x])[0].values).all()
     zeros = LoDTensor(np.zeros((1, 3)), [[1]])
     with lodkit.Tape() as tape:
@@ -242,7 +285,8 @@ def test_clips_that_64_bits_do_not_hold():
     clipped = lodkit.lstm(
         x, None, weight, None, None, None, np.ones((1, 1)), cell_clip=1 << 70, projection_clip=1 << 70
     )
-    assert clipped[1].equals(lodkit.lstm(x, None, weight, None, None, None, np.ones((1, 1)))[1])
+    (_, cell), (_, expected) = clipped[1], lodkit.lstm(x, None, weight, None, None, None, np.ones((1, 1)))[1]
+    np.testing.assert_array_equal(cell, expected)
 
 
 def test_paddle_has_no_gradient_of_cells():
@@ -266,41 +310,3 @@ def of_torch(parts, order):
     size = len(parts) // len(order)
     blocks = [parts.detach().numpy()[k * size : (k + 1) * size].T for k in order]
     return np.concatenate(blocks, axis=-1)
-
-
-@pytest.mark.parametrize("name", ["LSTM", "GRU", "RNN"])
-def test_pytorchs_layers_give_the_same(name):
-    """As docs/recurrent-layers.md converts their weights."""
-    torch, net = torch_layer(name)
-    order = {"LSTM": (2, 0, 1, 3), "GRU": (1, 0, 2), "RNN": (0,)}[name]
-    wide, weight, bias, other = (of_torch(p, order) for p in net.parameters())
-    lengths = [4, 2, 7]
-    x = LoDTensor(np.random.default_rng(0).normal(size=(13, 3)), [lengths])
-    parts = [torch.from_numpy(s) for s in x]
-    packed = torch.nn.utils.rnn.pack_sequence(parts, enforce_sorted=False)
-    padded, _ = torch.nn.utils.rnn.pad_packed_sequence(net(packed)[0])
-    expected = np.concatenate([padded[:n, i].detach().numpy() for i, n in enumerate(lengths)])
-    if name == "LSTM":
-        out = lodkit.lstm(x, wide, weight, bias + other)[0]
-    elif name == "RNN":
-        out = lodkit.simple_rnn(x, wide, weight, bias + other)
-    else:  # PyTorch's update gate keeps the state, and its candidate is reset after the product, with a bias
-        joined = np.concatenate([bias[:10] + other[:10], bias[10:], other[10:]])
-        out = lodkit.gru(x, wide, weight, joined, origin_mode=True, reset_after=True)[0]
-    np.testing.assert_allclose(out.values, expected, rtol=1e-10, atol=1e-12)
-
-
-def test_stacked_and_bidirectional_layers_are_pytorchs():
-    torch = pytest.importorskip("torch")
-    torch.manual_seed(0)
-    net = torch.nn.LSTM(3, 4, num_layers=2, bidirectional=True).double()
-    parts = [of_torch(p, (2, 0, 1, 3)) for p in net.parameters()]
-    ways = [(wide, weight, bias + other) for wide, weight, bias, other in zip(*[iter(parts)] * 4, strict=True)]
-    x = LoDTensor(np.random.default_rng(0).normal(size=(7, 3)), [[7]])
-    with lodkit.Tape() as tape:
-        out = lodkit.stacked(lodkit.lstm, x, (ways[0], ways[1]), (ways[2], ways[3]))
-    given = torch.from_numpy(x.values).requires_grad_()
-    expected = net(given)[0]
-    expected.sum().backward()
-    np.testing.assert_allclose(out.values, expected.detach().numpy(), rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(tape.gradient(out, [x])[0].values, given.grad.numpy(), rtol=1e-9, atol=1e-11)

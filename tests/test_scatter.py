@@ -30,8 +30,8 @@ def add(data, ids, rows):
         ([0, 1], np.ones((2, 3)), lodkit.ShapeMismatchError, r"\(2, 3\).*\(2, 2\)"),
         ([0, 1], np.ones((3, 2)), lodkit.ShapeMismatchError, r"\(3, 2\)"),
         ([[0, 1]], np.ones((2, 2)), lodkit.ShapeMismatchError, r"\(1, 2, 2\)"),
-        ([0, 1], np.ones((2, 2), np.float32), lodkit.DTypeError, "is float32, data is float64"),
-        ([0, 1], np.ones((2, 2), np.int64), lodkit.DTypeError, "is int64, data is float64"),
+        ([0, 1], np.ones((2, 2), np.float32), lodkit.DTypeError, "is float32, data float64"),
+        ([0, 1], np.ones((2, 2), np.int64), lodkit.DTypeError, "is int64, data float64"),
     ],
 )
 def test_what_raises_changes_nothing(ids, rows, error, text, place):
@@ -141,7 +141,7 @@ def test_a_tape_knows_that_the_data_changed():
         ([[0], [0], [0]], np.ones((3, 1)), {}, lodkit.ShapeMismatchError, r"do not fit data of shape \(2, 3\)"),
         ([0, 1], np.ones(2), {}, lodkit.ShapeMismatchError, "do not fit"),
         ([[0]], np.ones((1, 2)), {}, lodkit.ShapeMismatchError, r"updates have shape \(1, 2\), ids \(1, 1\)"),
-        ([[0]], np.ones((1, 1), np.float32), {}, lodkit.DTypeError, "updates are float32"),
+        ([[0]], np.ones((1, 1), np.float32), {}, lodkit.DTypeError, "updates is float32"),
         ([[0]], np.ones((1, 1)), {"axis": 2}, lodkit.ShapeMismatchError, "axis = 2"),
         ([[0.0]], np.ones((1, 1)), {}, lodkit.DTypeError, "int32 or int64"),
     ],

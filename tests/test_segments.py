@@ -146,3 +146,26 @@ def test_the_mean_of_equal_exponentials_is_their_number(rows, columns):
         x = np.full((rows, columns), number, np.float32)
         found = lodkit.segment_reduce(x, [0, rows], by="offsets", reduce="logmeanexp")
         assert (found == np.float32(number)).all()
+
+
+@pytest.mark.parametrize("pad_value", [0.0, 5.0])
+def test_a_mean_whose_weights_add_up_to_0_is_that_of_an_empty_segment(pad_value):
+    """And has no gradient; so say the docstrings of ``weights`` and reductions.md."""
+    table, weights = lodkit.parameter(np.arange(6.0).reshape(3, 2)), lodkit.parameter([1.0, -1.0, 2.0])
+    bags = lodkit.LoDTensor([0, 1, 2], [[2, 1]])
+    calls = {
+        lodkit.segment_reduce: ((table, [2, 1], weights), {"reduce": "mean"}),
+        lodkit.embedding_bag: ((table, bags, weights), {"pool": "mean", "is_sparse": False}),
+    }
+    for op, (inputs, attrs) in calls.items():
+        with lodkit.Tape() as tape:
+            out = op(*inputs, **attrs, pad_value=pad_value)
+        assert out.tolist() == op.definition(*op._accept(inputs), **attrs, pad_value=pad_value).tolist()
+        assert out.tolist() == [[pad_value] * 2, [4, 5]]
+        by_table, by_weights = tape.gradient(out, [table, weights])
+        assert by_table.tolist() == [[0, 0], [0, 0], [1, 1]]
+        assert by_weights.tolist() == [0, 0, 0]
+    packed = lodkit.quantize_rows(table)
+    out = lodkit.quantized_embedding_bag(packed, bags, weights, pool="mean", pad_value=pad_value)
+    np.testing.assert_allclose(out, [[pad_value] * 2, [4, 5]], rtol=1e-6)
+    assert lodkit.reduce_dims(table[:2], weights[:2], reduce="mean").tolist() == [0, 0]

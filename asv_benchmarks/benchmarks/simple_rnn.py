@@ -22,5 +22,5 @@ class SimpleRnn:
 
     def time_forward_and_gradient(self):
         with lodkit.Tape() as tape:
-            out = lodkit.simple_rnn(self.x, *self.weights)
+            out = lodkit.simple_rnn(self.x, *self.weights)[0]
         tape.gradient(out, [self.x, *self.weights], output_gradients=self.x.values)

@@ -40,7 +40,7 @@ from .numpy_arrays import (
     upcast,
     writable,
 )
-from .remedies import cast_to, remedy_for
+from .remedies import cast_to, mixed_types, remedy_for
 from .tensors import array_of, check_dense, is_cpu_tensor, is_tensor, tensor_of
 from .transfer import to_device
 from .writes import Drafts, write_together

@@ -17,7 +17,6 @@ from .checks import as_dtype
 from .objects import id_remedy_of, objects_error, remedy_of
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
-from .remedies import cast_to
 from .tensors import array_of, is_tensor
 from .types import Array, DTypeLike
 
@@ -154,7 +153,7 @@ def check_values(dtype, what, *, floating=False, also=frozenset()):
         return dtype
     if dtype not in VALUE_TYPES or (floating and dtype.kind != "f"):
         allowed = "float16, float32 or float64" + ("" if floating else ", int32 or int64")
-        raise DTypeError(f"{what} takes {allowed}, not {dtype}; {remedy_of(dtype)}")
+        raise DTypeError(f"{what} takes {allowed}, not {dtype}; {remedy_of(dtype, floating)}")
     return dtype
 
 
@@ -186,9 +185,10 @@ def check_rows(array, name):
 def check_gradient(grad, shape, name="grad"):
     """Check that a gradient has the shape of the forward operator's result, and a numeric type."""
     if tuple(grad.shape) != tuple(shape):
-        raise ShapeMismatchError(f"{name} has shape {tuple(grad.shape)}, the result {tuple(shape)}; pass one like it")
+        shape = tuple(map(int, shape))
+        raise ShapeMismatchError(f"{name} has shape {tuple(grad.shape)}, the result {shape}; pass one like it")
     if getattr(grad.dtype, "kind", "f") not in "fiu":  # a PyTorch tensor's type has no kind; its View is checked
-        raise DTypeError(f"{name} must hold floating numbers, not {grad.dtype}; {cast_to(np.float32)}")
+        raise DTypeError(f"{name} must hold floating numbers, not {grad.dtype}; {remedy_of(grad.dtype, floating=True)}")
     return grad
 
 

@@ -8,7 +8,7 @@ import numbers
 import numpy as np
 
 from ..errors import DTypeError
-from .remedies import cast_to
+from .remedies import TEXT, cast_to
 
 OBJECTS = "OSTU"  # kinds of dtype
 _LOOKED_AT = 100_000  # elements, for the message
@@ -16,24 +16,29 @@ _SHOWN_BITS = 256  # of an integer in the message; Python writes none of more th
 _NUMBERS = (int, float, np.number, np.bool_)
 
 
-def remedy_of(dtype):
-    """What to do with values of a type that an operation does not take."""
-    if dtype.kind in "STU":
-        return "make ids of the words by lodkit.vocabulary(texts)"
-    if dtype.kind == "c":
-        return "pass np.abs(x), or the real parts, np.real(values)"
-    if dtype.kind == "V":
-        return "pass one field, x['name']"
-    return cast_to(np.float64 if dtype.kind in "mM" else np.float32)
+def remedy_of(dtype, floating=False):
+    """Say what to do with values of a type that an operation does not take; ``floating``: it takes no integers.
+
+    Integers become int64 where that is taken, and else floats that hold 32 bits of them, which float32 does not.
+    """
+    kind, short = dtype.kind, dtype.itemsize <= 2
+    if kind in TEXT:
+        return f"{cast_to(np.float64, of=dtype)}, or make ids of words: lodkit.vocabulary(texts)(texts)"
+    if floating or kind in "fcV":
+        return cast_to(np.float32 if kind in "biu" and short else np.float64, of=dtype)
+    if kind == "O":
+        return "convert integers with .astype(np.int64), other numbers with .astype(np.float64)"
+    rounded = "; larger numbers with .astype(np.float64), which rounds them" if dtype == np.uint64 else ""
+    return cast_to(np.int64, of=dtype) + rounded
 
 
 def id_remedy_of(dtype, name):
-    """What to do with numbers that are no ids and no lengths."""
+    """Say what to do with numbers that are no ids and no lengths."""
     if dtype.kind == "b":
-        return f"pass np.flatnonzero({name}), the places of True, or np.asarray({name}, np.int64), ones and zeros"
-    if dtype.kind in "mM":
-        return f"pass np.asarray({name}).astype(np.int64)"
-    return cast_to(np.int64, name) if dtype.kind in "fu" else remedy_of(dtype)
+        return f"{cast_to(np.int64, name)}, ones and zeros; the places of True are np.flatnonzero(...)"
+    if dtype.kind in TEXT:
+        return f"make ids of words: lodkit.vocabulary(texts)(texts); {cast_to(np.int64, name, dtype)}"
+    return cast_to(np.int64, name, dtype)
 
 
 def _place(*index):
@@ -49,6 +54,13 @@ def refuse_objects(array, name, given=None, place=_place):
     if array.dtype.kind in OBJECTS:
         raise objects_error(_as_given(array, given), name, place, listed=given is not None)
     return array
+
+
+def refuse_no_numbers(array, name):
+    """Return ``array``; DTypeError that says what to do if it holds text, Python objects or records of fields."""
+    if array.dtype.kind == "V":
+        raise DTypeError(f"{name} holds records of type {array.dtype}; {cast_to(np.float64, of=array.dtype)}")
+    return refuse_objects(array, name)
 
 
 def _as_given(array, given):
@@ -72,14 +84,17 @@ def objects_error(array, name, place=_place, whole=False, listed=False):
             return DTypeError(
                 f"{name} holds numbers of type {kind}; convert each by {'int' if whole else 'float'}(...)"
             )
-        return DTypeError(f"{name} has dtype {array.dtype}; convert its numbers by {name}.astype(...)")
+        integers = whole or all(isinstance(x, numbers.Integral) for x in itertools.islice(array.flat, _LOOKED_AT))
+        remedy = cast_to(np.int64 if integers else np.float64, name)
+        return DTypeError(f"{name} has dtype {array.dtype}; {remedy}")
     (position, found), at = odd[0], ""
     if array.size > 1:
         at = " " + place(*map(int, np.unravel_index(position, array.shape)))
     if isinstance(found, str | bytes):
-        return DTypeError(
-            f"{name} holds text ({str(found)[:20]!r}){at}; make ids: vocab = lodkit.vocabulary(texts), vocab(texts)"
-        )
+        remedy = "make ids: vocab = lodkit.vocabulary(texts), vocab(texts)"
+        if _is_text_of_number(found):
+            remedy = cast_to(np.int64 if whole else np.float64, name, np.dtype(str))
+        return DTypeError(f"{name} holds text ({str(found)[:20]!r}){at}; {remedy}")
     if found is None or type(found).__name__ in ("NAType", "NaTType"):
         return DTypeError(f"{name} holds {found}{at}, a missing value: drop it, or fill it with a number")
     if isinstance(found, list | tuple | np.ndarray):
@@ -91,6 +106,14 @@ def objects_error(array, name, place=_place, whole=False, listed=False):
             shown = f"an integer of {found.bit_length()} bits"
         return DTypeError(f"{name} holds {shown}{at}, which 64 bits do not hold; {remedy}")
     return DTypeError(f"{name} holds Python objects ({type(found).__name__}){at}; pass numbers")
+
+
+def _is_text_of_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_plain(x):

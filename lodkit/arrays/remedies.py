@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ..errors import DTypeError
+
 Wanted: TypeAlias = Literal["array", "LoDTensor", "SelectedRows"]
 WORDS = "vocab({}), with vocab = lodkit.vocabulary({})"
+TEXT = ("S", "U", "T")  # kinds of dtype
 NOTHING = "pass a NumPy array, a tensor of PyTorch, a CUDA array or a list of numbers"
 
 
@@ -41,14 +45,56 @@ def _listed(x, wanted):
     return None
 
 
-def cast_to(dtype, given="x"):
-    """How numbers get another type, whatever holds them: lists have no ``astype``, and tensors call it ``to``."""
-    if np.dtype(dtype).kind not in "biuf":
-        return "give all the same type of numbers"
-    name = np.dtype(dtype).name
-    return (
-        f"convert with .astype(np.{name}), a tensor with .to(torch.{name}), a list with np.asarray({given}, np.{name})"
+def cast_to(dtype, given="x", of=None, which=""):
+    """Say how numbers of type ``of`` get another type, so that none changes but by rounding.
+
+    Whatever holds them: lists have no ``astype``, and tensors call it ``to``. ``given`` is their name, ``which`` says
+    of several arrays which to convert.
+    """
+    name, kind = np.dtype(dtype).name, getattr(of, "kind", "")
+    given = given if re.fullmatch(r"[\w.\[\]]+", given) else "x"
+    if kind == "V":
+        return "pass one field, x['name']"
+    if kind == "c":
+        return f"pass np.real({given}).astype(np.{name}), the real parts, or np.abs({given}).astype(np.{name})"
+    if kind in "mM" and kind:
+        return f"pass np.asarray({given}).astype(np.{name})"
+    if kind in TEXT:
+        return f"convert text of numbers with np.asarray({given}, np.{name})"
+    whole = "whole numbers " if kind == "f" and np.dtype(dtype).kind in "iu" else ""
+    cast = (
+        f"convert {which}{whole}with .astype(np.{name}), a tensor with .to(torch.{name}), "
+        f"a list with np.asarray({given}, np.{name})"
     )
+    return f"{cast}, if all are below 2**63" if of == np.uint64 and np.dtype(dtype).kind == "i" else cast
+
+
+def mixed_types(what, of, other, wanted):
+    """Return the error for ``what``, numbers of type ``of``, beside those of another array, which are ``wanted``."""
+    return DTypeError(f"{what} is {of}, {other} {wanted}; {_match_types(of, wanted)}")
+
+
+def _match_types(of, wanted):
+    """Say how an array of type ``of`` and one of type ``wanted`` get one type that holds the numbers of both."""
+    if getattr(wanted, "kind", "f") not in "biuf":
+        return f"of the {wanted}: {cast_to(np.float64, of=wanted)}"
+    common = _common_type(of, wanted)
+    if common == wanted:
+        return cast_to(common, of=of)
+    return cast_to(common, which=f"the {wanted} array " if common == of else "both ")
+
+
+def _common_type(of, wanted):
+    """The type that holds numbers of both, ``wanted`` where that rounds at most."""
+    kinds = getattr(of, "kind", "f"), getattr(wanted, "kind", "f")
+    if kinds[1] == "f" and np.dtype(wanted).itemsize <= 8:
+        return wanted
+    if kinds[0] in "biu" and kinds[1] in "biu":
+        safe = kinds[1] == "i" and np.dtype(wanted).itemsize >= 4 and np.can_cast(of, wanted)
+        return wanted if safe else np.dtype(np.int64)
+    if kinds[0] == "f" or kinds[1] != "i":
+        return np.dtype(np.float64)
+    return wanted  # text, objects, complex numbers, times
 
 
 def _text(x, wanted):

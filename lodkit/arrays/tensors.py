@@ -7,6 +7,7 @@ import sys
 import numpy as np
 
 from ..errors import DTypeError, LodkitError
+from .objects import remedy_of
 
 
 def is_tensor(x):
@@ -163,7 +164,7 @@ def _copied(torch, array):
     try:
         return torch.from_numpy(np.array(array, array.dtype.newbyteorder("="), order="C"))
     except (TypeError, ValueError) as error:
-        raise DTypeError(f"PyTorch has no tensors of {array.dtype}; convert with .astype(...)") from error
+        raise DTypeError(f"PyTorch has no tensors of {array.dtype}; {remedy_of(array.dtype)}") from error
 
 
 def changed(tensor):

@@ -40,7 +40,7 @@ def segment_ids_to_ranges(segment_ids, like=None):
 def _pack(bits):
     def run(input, *, engine=""):
         only(f"FloatToFused{bits}BitRowwiseQuantized", engine=(engine if bits == 8 or engine != "GREEDY" else "", ""))
-        return ops.quantize_rows(input, bits=bits, search="greedy" if engine else "extremes")
+        return ops.quantize_rows.full(input, bits=bits, search="greedy" if engine else "extremes")
 
     return run
 

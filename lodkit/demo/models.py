@@ -104,7 +104,7 @@ class GRU(Words):
 
     def run(self, parameters, name, x):
         """Run a recurrent layer over the innermost sequences, and pool its states in each."""
-        states, *_ = self.layer(x, *(parameters[weight] for weight in self.weights(name)))
+        states, _ = self.layer(x, *(parameters[weight] for weight in self.weights(name)))
         return lodkit.sequence_pool(states, pool=self.pool)
 
     def read(self, parameters, found):

@@ -26,4 +26,4 @@ def joined_rows(arrays, what):
         return np.concatenate(arrays)
     except TypeError as error:
         types = ", ".join(sorted({str(a.dtype) for a in arrays}))
-        raise DTypeError(f"{what} of the types {types} have no type in common; convert with .astype(...)") from error
+        raise DTypeError(f"{what} of the types {types} have no type in common; convert all to one") from error

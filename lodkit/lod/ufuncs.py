@@ -97,7 +97,9 @@ def apply(ufunc, method, inputs, out=None, **kwargs):
 
 def _too_large(name, error):
     """The error for an integer that no type of the values holds."""
-    return DTypeError(f"{name}: {error}; convert the values with .astype(...), or pass a float")
+    return DTypeError(
+        f"{name}: {error}; convert the values with .astype(np.int64) or .astype(np.float64), or pass a float"
+    )
 
 
 def apply_function(function, args, kwargs):

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..arrays import Scalar, writable
+from ..arrays import Scalar, check_values, writable
 from ..errors import ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
@@ -292,8 +292,9 @@ def advance_power(power: Dense, /, *, beta: float) -> Dense:
 
 def check_power(power, name="power"):
     """Refuse a power that is no single number in place."""
-    if writable(power, name).size != 1 or power.dtype.kind != "f":
-        raise ShapeMismatchError(f"{name} must be one floating number, got {power.dtype} of shape {power.shape}")
+    if writable(power, name).size != 1:
+        raise ShapeMismatchError(f"{name} must be one number, got shape {power.shape}")
+    check_values(power.dtype, name, floating=True)
 
 
 advance_power.example(lambda dtype: [((np.ones(1, dtype if dtype.kind == "f" else np.float32),), {"beta": 0.9})])

@@ -8,8 +8,8 @@ import typing
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_rows, check_values, native
-from ..errors import DTypeError, RowIndexError, ShapeMismatchError
+from ..arrays import check_gradient, check_rows, check_values, mixed_types, native
+from ..errors import RowIndexError, ShapeMismatchError
 from ..registry import Dense, VarDesc, op
 
 
@@ -23,7 +23,7 @@ def check_columns(xs, grad=None):
         if x.shape[0] != xs[0].shape[0]:
             raise ShapeMismatchError(f"concat_columns: input {i} has {x.shape[0]} rows, input 0 {xs[0].shape[0]}")
         if x.dtype != xs[0].dtype and native(x.dtype) != native(xs[0].dtype):
-            raise DTypeError(f"concat_columns: input {i} is {x.dtype}, input 0 {xs[0].dtype}; {cast_to(xs[0].dtype)}")
+            raise mixed_types(f"concat_columns: input {i}", x.dtype, "input 0", xs[0].dtype)
         dtype = check_values(x.dtype, "concat_columns", floating=grad is not None)
     widths = [math.prod(x.shape[1:]) for x in xs]
     if grad is not None:

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_values, integers, native
-from ..errors import DTypeError, RowIndexError, ShapeMismatchError, SizeError
+from ..arrays import check_gradient, check_values, integers, mixed_types, native
+from ..errors import RowIndexError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 
@@ -25,7 +25,7 @@ def check_fc(x, weight, bias):
         raise ShapeMismatchError(f"fc: the bias has shape {bias.shape}, it must be ({weight.shape[1]},)")
     for name, array in (("weight", weight), ("bias", bias)):
         if array is not None and native(array.dtype) != native(x.dtype):
-            raise DTypeError(f"fc: the {name} is {array.dtype}, the input {x.dtype}; {cast_to(x.dtype)}")
+            raise mixed_types(f"fc: the {name}", array.dtype, "the input", x.dtype)
     return x.reshape(len(x), width)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_rows, check_values, total_dtype
+from ..arrays import check_gradient, check_rows, check_values, mixed_types, total_dtype
 from ..arrays.sizes import checked_size
-from ..errors import DTypeError, LoDError, ShapeMismatchError
+from ..errors import LoDError, ShapeMismatchError
 from ..registry import Dense, op
 from .padding import split_rows
 from .segments import check_rows as check_sum
@@ -36,7 +36,7 @@ def check_pads(data, start, end):
         if pad is None:
             continue
         if pad.dtype.kind != data.dtype.kind:
-            raise DTypeError(f"{name} is {pad.dtype}, the data {data.dtype}; {cast_to(data.dtype)}")
+            raise mixed_types(name, pad.dtype, "the data", data.dtype)
         if tuple(pad.shape) != tuple(data.shape[1:]):
             item = tuple(data.shape[1:])
             raise ShapeMismatchError(f"{name} has shape {tuple(pad.shape)}, a row of data {item}; pass one like it")

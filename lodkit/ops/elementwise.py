@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..arrays import SMALL_TYPES, check_gradient, check_values
-from ..arrays.objects import refuse_objects
+from ..arrays.objects import refuse_no_numbers
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, op
 from .products import elementwise_mul
@@ -234,7 +234,7 @@ def value_of(x):
 
 def tested(x):
     """The same, of numbers."""
-    return refuse_objects(value_of(x), "x")
+    return refuse_no_numbers(value_of(x), "x")
 
 
 @op

@@ -175,7 +175,8 @@ def embedding_bag(
     ids : LoDTensor of int32 or int64
         The innermost sequences are the bags; the result keeps the levels above.
     weights : array of shape (number of ids,), or LoDTensor of the structure of ids, optional
-        With sum and mean; the mean divides by the sum of the weights.
+        With sum and mean; the mean divides by the sum of the weights. Where that is 0 it is ``pad_value``, as for an
+        empty bag, and has no gradient.
     pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
     pad_value : float
         The result for an empty bag.

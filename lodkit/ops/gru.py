@@ -9,7 +9,8 @@ import numpy as np
 from ..arrays import zeros_like
 from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, inferred_level, op
+from ..registry import Dense, op
+from .sequence_pool import above
 from .shared import recurrent
 from .shared.recurrent import Activation, activate, double, rounded, slope
 
@@ -54,7 +55,7 @@ def _numbers(weight, bias, size, layout):
     return *split_weight(weight, size, layout), *np.split(b, [3 * size])
 
 
-@op
+@op(returns=(0, 1))
 def gru(
     x: LoDTensor,
     input_weight: Dense | None,
@@ -70,7 +71,7 @@ def gru(
     origin_mode: bool = False,
     reset_after: bool = False,
     weight_layout: Layout = "columns",
-) -> tuple[LoDTensor, Dense]:
+) -> tuple[LoDTensor, Dense | LoDTensor, Dense]:
     """Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's.
 
     Gated recurrent units (Cho et al., 2014). The gates of a row are columns in the order update, reset, candidate. With
@@ -107,10 +108,11 @@ def gru(
 
     Returns
     -------
-    hidden : LoDTensor
-        In the structure of x.
-    gates : array of shape (rows, 3 * size)
-        What the gradient reads: the gates in the order of the steps; float32 for float16.
+    out : LoDTensor
+        The states of all steps, in the structure of x.
+    last : array of shape (sequences, size), or LoDTensor when there are levels above
+        The state of each sequence after its last step: with ``reverse`` that of its first row. Of an empty sequence it
+        is ``h0``. As h0 of another call it goes on where this one ended.
 
     Raises
     ------
@@ -123,17 +125,25 @@ def gru(
     ValueError
         An activation or a layout is unknown, or ``reset_after`` meets a weight in blocks.
 
+    Notes
+    -----
+    The gradient reads the gates, an array of shape (rows, 3 * size) in the order of the steps; float32 for float16.
+    ``gru.full`` returns them too, behind the others.
+
     Examples
     --------
     >>> x = LoDTensor(np.full((3, 3), 9.), [[2, 1]])
-    >>> gru(x, None, np.zeros((1, 3)))[0].values.round(3).ravel()
-    array([1., 1., 1.])
+    >>> out, last = gru(x, None, np.zeros((1, 3)))
+    >>> out.values.round(3).ravel(), last.round(3).ravel()
+    (array([1., 1., 1.]), array([1., 1.]))
     """
     offsets, size = prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout)
     w, w_candidate, b, b_reset = _numbers(weight, bias, size, weight_layout)
     rows, (_, products) = len(x.values), recurrent.rows_of(x, input_weight)
     hidden, gates, first = np.zeros((rows, size)), np.zeros((rows, 3 * size)), double(h0, (len(offsets) - 1, size))
-    for path, h in zip(recurrent.paths(offsets, reverse), first, strict=True):
+    last = first.copy()
+    for s, path in enumerate(recurrent.paths(offsets, reverse)):
+        h = first[s]
         for t in path:
             update, reset, candidate = np.split(products[t] + b, 3)
             update, reset = (activate(gate_activation, a) for a in np.split(np.concatenate([update, reset]) + h @ w, 2))
@@ -142,24 +152,26 @@ def gru(
             keep = update if origin_mode else 1 - update
             h = keep * h + (1 - keep) * candidate
             hidden[t], gates[t] = h, np.concatenate([update, reset, candidate])
-    gates = gates[recurrent.Steps(offsets, reverse).rows]
-    return x.with_values(rounded(hidden, x.values.dtype)), rounded(gates, recurrent.gate_type(x.values.dtype))
+        last[s] = h
+    gates, dtype = gates[recurrent.Steps(offsets, reverse).rows], x.values.dtype
+    states = x.with_values(rounded(hidden, dtype)), above(x, level, rounded(last, dtype))
+    return *states, rounded(gates, recurrent.gate_type(dtype))
 
 
 @gru.infer_rule
 def _(x, input_weight, weight, bias=None, h0=None, *, level=-1, **attrs):
-    inferred_level(x, level)
+    size = weight.dims[0]
     gates = x.but(dims=(x.dims[0], weight.dims[1]), lod_level=0, dtype=recurrent.gate_type(x.dtype))
-    return x.but(dims=(x.dims[0], weight.dims[0])), gates
+    return x.but(dims=(x.dims[0], size)), recurrent.described_last(x, level, size), gates
 
 
 @gru.gradient
-def _(call, by_hidden, by_gates):
+def _(call, by_hidden, by_last, by_gates):
     recurrent.refuse_gates("gru", by_gates)
     inputs = (*call.inputs, None, None)[:5]
-    hidden, gates = map(values_of, call.outputs)
+    hidden, _, gates = map(values_of, call.outputs)
     by_hidden = zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
-    found = iter(gru_grad(*inputs, hidden, gates, by_hidden, **call.attrs))
+    found = iter(gru_grad(*inputs, hidden, gates, by_hidden, values_of(by_last), **call.attrs))
     return tuple(None if x is None else next(found) for x in call.inputs)
 
 
@@ -173,6 +185,7 @@ def gru_grad(
     hidden: Dense,
     gates: Dense,
     grad: Dense,
+    grad_last: Dense | None = None,
     /,
     *,
     level: int = -1,
@@ -185,20 +198,22 @@ def gru_grad(
 ) -> tuple:
     """Return the gradients of ``gru`` by those of its inputs that are not None.
 
-    ``hidden`` and ``gates`` are its results, ``grad`` is the gradient by the first.
+    ``hidden`` and ``gates`` are results of ``gru.full``, ``grad`` and ``grad_last`` the gradients by the states of all
+    steps and by the last ones.
 
     >>> x, weight = LoDTensor(np.zeros((1, 3)), [[1]]), np.zeros((1, 3))
-    >>> results = [getattr(r, "values", r) for r in gru(x, None, weight)]
-    >>> gru_grad(x, None, weight, None, None, *results, np.ones((1, 1)))[0]
+    >>> hidden, _, gates = gru.full(x, None, weight)
+    >>> gru_grad(x, None, weight, None, None, hidden.values, gates, np.ones((1, 1)))[0]
     array([[0. , 0. , 0.5]])
     """
     offsets, size = prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout)
     recurrent.check_results(len(x.values), (gates, 3 * size), grad, size, hidden=(hidden, size))
+    recurrent.check_last_gradient(grad_last, offsets, size)
     w, w_candidate, _, b_reset = _numbers(weight, bias, size, weight_layout)
     hidden, grad, gates = double(hidden), double(grad), double(gates)[recurrent.Steps(offsets, reverse).places]
     by_gates, by_w, by_w_candidate, by_reset_bias = np.zeros(gates.shape), 0 * w, 0 * w_candidate, np.zeros(size)
     first = double(h0, (len(offsets) - 1, size))
-    by_first = 0 * first
+    by_first = double(grad_last, first.shape).copy()
     for s, path in enumerate(recurrent.paths(offsets, reverse)):
         dh = by_first[s]
         for i in range(len(path) - 1, -1, -1):
@@ -247,11 +262,3 @@ def _(dtype):
     dtype = np.dtype(np.float32) if dtype.kind == "i" else dtype
     x = LoDTensor(np.ones((3, 2), dtype), [[2, 1]])
     return [((x, np.ones((2, 9), dtype), np.ones((3, 9), dtype), np.ones(9, dtype)), {})]
-
-
-@gru_grad.example
-def _(dtype):
-    """The gates have no gradient, so not all results of gru can be differentiated."""
-    ((inputs, _),) = gru.example_function(dtype)
-    results = [*map(values_of, gru(*inputs))]
-    return [((*inputs, *[None] * (5 - len(inputs)), *results, results[0]), {})]

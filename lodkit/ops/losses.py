@@ -20,7 +20,9 @@ def check_logits(logits, labels, grad=None):
             f"{name}: labels have shape {tuple(labels.shape)}, logits {tuple(logits.shape)}; pass a label per logit"
         )
     if labels.dtype.kind not in "fiub":
-        raise DTypeError(f"{name}: labels are numbers from 0 to 1, not {labels.dtype}; {cast_to(np.float32)}")
+        raise DTypeError(
+            f"{name}: labels are numbers from 0 to 1, not {labels.dtype}; {cast_to(np.float64, of=labels.dtype)}"
+        )
     if grad is not None:
         check_gradient(grad, logits.shape)
 

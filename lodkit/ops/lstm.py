@@ -9,7 +9,8 @@ import numpy as np
 from ..arrays import zeros_like
 from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, inferred_level, op
+from ..registry import Dense, op
+from .sequence_pool import above
 from .shared import recurrent
 from .shared.recurrent import Activation, activate, double, rounded, slope
 
@@ -54,13 +55,15 @@ def _check_projection(projection, weight, size, out, clip, activation):
         )
 
 
-def prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes):
+def prepare_grad(x, hidden, cell, gates, grad, grad_cell, grad_last, grad_last_cell, sizes):
     """Check what the gradient reads of the layer's results, and the gradients by them."""
     rows = len(x.values)
     others = {"hidden": (hidden, sizes.out), "cell": (cell, sizes.cell)}
     recurrent.check_results(rows, (gates, 4 * sizes.cell), grad, sizes.out, **others)
     if grad_cell is not None:
         recurrent.check_gradient(grad_cell, (rows, sizes.cell), "grad_cell")
+    recurrent.check_last_gradient(grad_last, sizes.offsets, sizes.out)
+    recurrent.check_last_gradient(grad_last_cell, sizes.offsets, sizes.cell, "grad_last_cell")
 
 
 def _numbers(weight, bias, projection, sizes):
@@ -70,7 +73,7 @@ def _numbers(weight, bias, projection, sizes):
     return weight.astype(np.float64), bias[: 4 * sizes.cell], np.split(peepholes, 3), double(projection, (0, 0))
 
 
-@op
+@op(returns=(0, (1, 2)))
 def lstm(
     x: LoDTensor,
     input_weight: Dense | None,
@@ -90,7 +93,7 @@ def lstm(
     cell_clip: float = 0.0,
     projection_clip: float = 0.0,
     cell_gradient: bool = True,
-) -> tuple[LoDTensor, LoDTensor, Dense]:
+) -> tuple[LoDTensor, Dense | LoDTensor, Dense | LoDTensor, LoDTensor, Dense]:
     """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``.
 
     Long short-term memory (Hochreiter and Schmidhuber, 1997) with forget gates and, if the bias has them, peepholes
@@ -126,14 +129,15 @@ def lstm(
     cell_clip, projection_clip : float
         Clip cells, and the output of the projection, to at most so much; 0 does not clip.
     cell_gradient : bool
-        False: no gradient flows from the cells that are returned, as in Paddle.
+        False: no gradient flows from cells, those of all steps or the last ones, as in Paddle.
 
     Returns
     -------
-    hidden, cell : LoDTensor
-        In the structure of x.
-    gates : array of shape (rows, 4 * size)
-        What the gradient reads: the gates in the order of the steps; float32 for float16.
+    out : LoDTensor
+        The hidden states of all steps, in the structure of x.
+    (hidden, cell) : arrays of shape (sequences, out) and (sequences, size), or LoDTensors when there are levels above
+        Output and cell of each sequence after its last step: with ``reverse`` those of its first row. Of an empty
+        sequence they are ``h0`` and ``c0``. As h0 and c0 of another call they go on where this one ended.
 
     Raises
     ------
@@ -146,12 +150,18 @@ def lstm(
     ValueError
         A clip is negative, an activation unknown, or one of the projection's is given without a projection.
 
+    Notes
+    -----
+    The gradient reads the cells of all steps, and the gates, an array of shape (rows, 4 * size) in the order of the
+    steps, float32 for float16. ``out, hidden, cell, cells, gates = lstm.full(...)`` returns them too; cells have a
+    gradient.
+
     Examples
     --------
     >>> x = LoDTensor(np.zeros((3, 4)), [[2, 1]])
-    >>> hidden, cell, _ = lstm(x, None, np.zeros((1, 4)), np.array([9., 9., 9., 9.]))
-    >>> cell.values.round(3).ravel()
-    array([1., 2., 1.])
+    >>> out, (hidden, cell) = lstm(x, None, np.zeros((1, 4)), np.array([9., 9., 9., 9.]))
+    >>> cell.round(3).ravel()
+    array([2., 1.])
     """
     sizes = prepare(
         x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip, projection_activation
@@ -160,8 +170,9 @@ def lstm(
     rows, n, limit = len(x.values), len(sizes.offsets) - 1, cell_clip or np.inf
     _, products = recurrent.rows_of(x, input_weight)
     hidden, cell, gates = (np.zeros((rows, width)) for width in (sizes.out, sizes.cell, 4 * sizes.cell))
-    states = zip(double(h0, (n, sizes.out)), double(c0, (n, sizes.cell)), strict=True)
-    for path, (h, c) in zip(recurrent.paths(sizes.offsets, reverse), states, strict=True):
+    last_hidden, last_cell = double(h0, (n, sizes.out)).copy(), double(c0, (n, sizes.cell)).copy()
+    for s, path in enumerate(recurrent.paths(sizes.offsets, reverse)):
+        h, c = last_hidden[s], last_cell[s]
         for t in path:
             candidate, input_gate, forget_gate, output_gate = np.split(products[t] + b + h @ w, 4)
             candidate = activate(candidate_activation, candidate)
@@ -175,29 +186,32 @@ def lstm(
                 h = activate(projection_activation, h @ w_projection)
                 h = np.clip(h, -projection_clip, projection_clip) if projection_clip else h
             hidden[t], cell[t], gates[t] = h, c, np.concatenate([candidate, input_gate, forget_gate, output_gate])
-    gates = gates[recurrent.Steps(sizes.offsets, reverse).rows]
-    dtype = x.values.dtype
-    results = (x.with_values(rounded(a, dtype)) for a in (hidden, cell))
-    return *results, rounded(gates, recurrent.gate_type(dtype))
+        last_hidden[s], last_cell[s] = h, c
+    gates, dtype = gates[recurrent.Steps(sizes.offsets, reverse).rows], x.values.dtype
+    out, cells = (x.with_values(rounded(a, dtype)) for a in (hidden, cell))
+    last = (above(x, level, rounded(a, dtype)) for a in (last_hidden, last_cell))
+    return out, *last, cells, rounded(gates, recurrent.gate_type(dtype))
 
 
 @lstm.infer_rule
 def _(x, input_weight, weight, bias=None, h0=None, c0=None, projection=None, *, level=-1, **attrs):
-    inferred_level(x, level)
-    size, rows = weight.dims[1] // 4, x.dims[0]
+    out, size, rows = weight.dims[0], weight.dims[1] // 4, x.dims[0]
+    last = (recurrent.described_last(x, level, width) for width in (out, size))
     gates = x.but(dims=(rows, weight.dims[1]), lod_level=0, dtype=recurrent.gate_type(x.dtype))
-    return x.but(dims=(rows, weight.dims[0])), x.but(dims=(rows, size)), gates
+    return x.but(dims=(rows, out)), *last, x.but(dims=(rows, size)), gates
 
 
 @lstm.gradient
-def _(call, by_hidden, by_cell, by_gates):
+def _(call, by_hidden, by_last, by_last_cell, by_cell, by_gates):
     recurrent.refuse_gates("lstm", by_gates)
     inputs = (*call.inputs, *[None] * (7 - len(call.inputs)))
-    hidden, cell, gates = map(values_of, call.outputs)
-    by_hidden = zeros_like(hidden) if by_hidden is None else values_of(by_hidden)
+    hidden, _, _, cell, gates = map(values_of, call.outputs)
+    by_hidden = zeros_like(hidden) if by_hidden is None else by_hidden
     attrs = dict(call.attrs)
-    by_cell = values_of(by_cell) if attrs.pop("cell_gradient") and by_cell is not None else None
-    found = iter(lstm_grad(*inputs, hidden, cell, gates, by_hidden, by_cell, **attrs))
+    if not attrs.pop("cell_gradient"):
+        by_cell = by_last_cell = None
+    by_results = map(values_of, (by_hidden, by_cell, by_last, by_last_cell))
+    found = iter(lstm_grad(*inputs, hidden, cell, gates, *by_results, **attrs))
     return tuple(None if x is None else next(found) for x in call.inputs)
 
 
@@ -215,6 +229,8 @@ def lstm_grad(
     gates: Dense,
     grad: Dense,
     grad_cell: Dense | None = None,
+    grad_last: Dense | None = None,
+    grad_last_cell: Dense | None = None,
     /,
     *,
     level: int = -1,
@@ -228,17 +244,19 @@ def lstm_grad(
 ) -> tuple:
     """Return the gradients of ``lstm`` by those of its inputs that are not None.
 
-    ``hidden``, ``cell`` and ``gates`` are its results, ``grad`` and ``grad_cell`` the gradients by the first two.
+    ``hidden``, ``cell`` and ``gates`` are those of all steps, as ``lstm.full`` returns them, ``grad`` and ``grad_cell``
+    the gradients by the first two, and the others those by the last hidden states and cells.
 
     >>> x, weight = LoDTensor(np.zeros((1, 4)), [[1]]), np.zeros((1, 4))
-    >>> results = [getattr(r, "values", r) for r in lstm(x, None, weight)]
+    >>> hidden, _, _, cell, gates = lstm.full(x, None, weight)
+    >>> results = hidden.values, cell.values, gates
     >>> lstm_grad(x, None, weight, None, None, None, None, *results, np.ones((1, 1)))[0]
     array([[0.25, 0.  , 0.  , 0.  ]])
     """
     sizes = prepare(
         x, input_weight, weight, bias, h0, c0, projection, level, cell_clip, projection_clip, projection_activation
     )
-    prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes)
+    prepare_grad(x, hidden, cell, gates, grad, grad_cell, grad_last, grad_last_cell, sizes)
     w, _, peepholes, w_projection = _numbers(weight, bias, projection, sizes)
     n = len(sizes.offsets) - 1
     values, _ = recurrent.rows_of(x, input_weight)
@@ -247,7 +265,7 @@ def lstm_grad(
     by_gates, by_peepholes = np.zeros(gates.shape), np.zeros((3, sizes.cell))
     by_w, by_projection = 0 * w, 0 * w_projection
     h0s, c0s = double(h0, (n, sizes.out)), double(c0, (n, sizes.cell))
-    by_h0, by_c0 = 0 * h0s, 0 * c0s
+    by_h0, by_c0 = double(grad_last, h0s.shape).copy(), double(grad_last_cell, c0s.shape).copy()
     for s, path in enumerate(recurrent.paths(sizes.offsets, reverse)):
         dh, dc = by_h0[s], by_c0[s]
         for i in range(len(path) - 1, -1, -1):
@@ -292,11 +310,3 @@ def _(dtype):
     dtype = np.dtype(np.float32) if dtype.kind == "i" else dtype
     x = LoDTensor(np.ones((3, 2), dtype), [[2, 1]])
     return [((x, np.ones((2, 12), dtype), np.ones((3, 12), dtype), np.ones(12, dtype)), {})]
-
-
-@lstm_grad.example
-def _(dtype):
-    """The gates have no gradient, so not all results of lstm can be differentiated."""
-    ((inputs, _),) = lstm.example_function(dtype)
-    results = [*map(values_of, lstm(*inputs))]
-    return [((*inputs, *[None] * (7 - len(inputs)), *results, *results[:2]), {})]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_values, native
+from ..arrays import check_gradient, check_values, mixed_types, native
 from ..arrays.sizes import size_products
-from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
+from ..errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, frozen, values_of
 from ..lod.levels import compiled
 from ..registry import Dense, op
@@ -17,7 +17,7 @@ def prepare_match(x, y, weight):
     dtype = check_values(x.values.dtype, "match_matrix", floating=True)
     for name, values in (("y", y.values), ("weight", weight)):
         if native(values.dtype) != dtype:
-            raise DTypeError(f"match_matrix: {name} is {values.dtype}, x {dtype}; {cast_to(dtype)}")
+            raise mixed_types(f"match_matrix: {name}", values.dtype, "x", dtype)
     shapes = tuple(x.values.shape), tuple(y.values.shape), tuple(weight.shape)
     if list(map(len, shapes)) != [2, 2, 3] or shapes[2][::2] != (shapes[0][1], shapes[1][1]):
         raise ShapeMismatchError(

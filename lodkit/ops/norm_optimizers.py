@@ -42,7 +42,9 @@ def prepare(on, name, param, grad, states, what, total, duplicates):
     if tuple(total.shape) != (1,):
         raise ShapeMismatchError(f"{name}: {what} has shape {tuple(total.shape)}; pass one number, of shape (1,)")
     if writable(total, f"{name}: {what}").dtype not in (np.float32, np.float64):
-        raise DTypeError(f"{name}: {what} must be float32 or float64, not {total.dtype}; {cast_to(np.float64)}")
+        raise DTypeError(
+            f"{name}: {what} must be float32 or float64, not {total.dtype}; {cast_to(np.float64, of=total.dtype)}"
+        )
     sparse = isinstance(grad, SelectedRows)
     on.refuse_overlap(what, total, (param, grad.value if sparse else grad, *states))
     if sparse:

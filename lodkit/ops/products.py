@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ..arrays import cast_to, check_values, dtype_of
-from ..errors import DTypeError, ShapeMismatchError
+from ..arrays import check_values, dtype_of, mixed_types
+from ..errors import ShapeMismatchError
 from ..lod import SelectedRows, values_of
 from ..registry import Dense, VarType, op
 from .embedding import lookup_table
@@ -57,7 +57,7 @@ def check_factor(x, y, axis=-1):
     """Refuse a factor of another type, or of a shape that does not repeat to one with ``x``. Returns the type."""
     dtype = check_values(dtype_of(getattr(x, "value", x)), "elementwise_mul")
     if dtype_of(y) != dtype:
-        raise DTypeError(f"elementwise_mul: y is {y.dtype}, x {x.dtype}; {cast_to(dtype)}")
+        raise mixed_types("elementwise_mul: y", y.dtype, "x", dtype)
     if math.prod(y.shape) == 1 or tuple(y.shape) == tuple(x.shape):
         return dtype
     if isinstance(x, SelectedRows):

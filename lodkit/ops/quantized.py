@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_values, native
-from ..errors import DTypeError, LoDLevelError, ShapeMismatchError
+from ..errors import LoDLevelError, OutputError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
+from ..lod.packed_rows import PARAMS, Bits, PackedRows, check_packed, check_packed_dims
 from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag, lookup_table
 from .selected_rows import selected_rows_to_dense
@@ -19,13 +20,11 @@ from .shared.codes import half_grid, searched
 from .shared.reductions import check_weights, reduce_segments, weights_grad
 from .shared.tables import check_padding
 
-Bits = Literal[8, 4, 2]
 BagPool = Literal["sum", "mean"]
 Search = Literal["extremes", "greedy"]
 Float = Literal["float16", "float32", "float64"]
 FLOAT = np.dtype(np.float32)
 HALF = np.dtype(np.float16)
-PARAMS: dict[int, np.dtype] = {8: FLOAT, 4: HALF, 2: HALF}  # the type of a row's scale and bias, by bits
 EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant one has a factor
 
 
@@ -43,23 +42,33 @@ def check_columns(dims, bits):
 
 def as_matrix(x, columns):
     """The same numbers with one row for each place on all axes but the last."""
-    return x.reshape(math.prod(x.shape[:-1]), columns)
+    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), columns)
 
 
-def check_packed(rows, bits, name="rows"):
-    """Check packed rows. Returns the number of columns that they hold."""
-    if rows.dtype != np.uint8:
-        raise DTypeError(f"{name} must be packed rows of uint8, not {rows.dtype}; make them with quantize_rows")
-    return check_packed_dims(rows.shape, bits, name)
+def bytes_of(inputs, attrs):
+    """Take PackedRows for their bytes, in the bits that they know; of others the call says them."""
+    if inputs and type(rows := inputs[0]) is PackedRows:
+        bits, asked = rows._bits, attrs.get("bits")
+        if asked is not None and asked != bits:
+            raise ValueError(f"rows are packed in {bits} bits, and read in {asked!r:.80}; leave bits out")
+        attrs["bits"] = bits
+        return (rows._values, *inputs[1:]), attrs
+    return inputs, attrs
 
 
-def check_packed_dims(dims, bits, name="rows"):
-    params = 2 * PARAMS[bits].itemsize
-    if len(dims) < 2 or 0 <= dims[-1] < params:
-        raise ShapeMismatchError(
-            f"{name} has shape {tuple(dims)}; a packed row of {bits} bits ends with {params} bytes of scale and bias"
-        )
-    return -1 if dims[-1] < 0 else (dims[-1] - params) * 8 // bits
+def filled(inputs, attrs):
+    """Take PackedRows for the bytes that ``out`` fills."""
+    if "out" in attrs and type(out := attrs["out"]) is PackedRows:
+        bits = attrs.get("bits", 8)
+        if out.bits != bits:
+            raise OutputError(f"out holds rows of {out.bits} bits, and the result has {bits!r:.80}")
+        attrs["out"] = out.values
+    return inputs, attrs
+
+
+def known_bits(result, attrs) -> PackedRows:
+    """Return packed rows that know their bits."""
+    return PackedRows._wrap(result, attrs.get("bits", 8))
 
 
 def prepare_quantize(table, bits, search):
@@ -72,7 +81,7 @@ def prepare_quantize(table, bits, search):
 
 def prepare_bag(on, rows, ids, weights, bits, padding_idx):
     """Check the inputs of a bag. Returns its columns, a LoDTensor of one id per row, and the ids."""
-    columns, bags = check_packed(rows, bits), check_bag(ids)
+    (columns, _), bags = check_packed(rows, bits), check_bag(ids)
     if rows.ndim != 2:
         raise ShapeMismatchError(f"rows have shape {tuple(rows.shape)}; a bag takes a matrix of packed rows")
     flat = on.ids_in_range(bags.values, len(rows))
@@ -82,7 +91,7 @@ def prepare_bag(on, rows, ids, weights, bits, padding_idx):
     return columns, bags, flat
 
 
-@op(rowwise=True)
+@op(rowwise=True, takes=filled, returns=known_bits)
 def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes") -> Dense:
     """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``.
 
@@ -101,7 +110,9 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes
 
     Returns
     -------
-    uint8 array of shape (rows, columns * bits / 8 + 8), with 4 and 2 bits (rows, columns * bits / 8 + 4)
+    PackedRows
+        Their ``values`` are a uint8 array of shape (rows, columns * bits / 8 + 8), with 4 and 2 bits
+        (rows, columns * bits / 8 + 4).
 
     Raises
     ------
@@ -110,7 +121,7 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes
 
     Examples
     --------
-    >>> quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2)
+    >>> quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2).values
     array([[228,   0,  60,   0,   0]], dtype=uint8)
     """
     shape = prepare_quantize(table, bits, search)
@@ -137,37 +148,43 @@ def _(table, *, bits=8, search="extremes"):
     return table.but(dtype=np.uint8, dims=(*table.dims[:-1], check_columns(table.dims, bits)))
 
 
-@op(rowwise=True)
-def dequantize_rows(rows: Dense, /, *, bits: Bits = 8) -> Dense:
+@op(rowwise=True, takes=bytes_of)
+def dequantize_rows(rows: Dense, /, *, bits: Bits | None = None) -> Dense:
     """Return the rows that ``quantize_rows`` packed, as float32: ``scale * code + bias``.
 
-    Caffe2's Fused{8, 4, 2}BitRowwiseQuantizedToFloat.
+    Caffe2's Fused{8, 4, 2}BitRowwiseQuantizedToFloat. PackedRows know their bits, for plain bytes pass ``bits``.
 
-    >>> dequantize_rows(quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2), bits=2)
+    >>> dequantize_rows(quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2))
     array([[0., 1., 2., 3.]], dtype=float32)
     """
-    columns, shape = check_packed(rows, bits), rows.shape
+    (columns, width), shape = check_packed(rows, bits), rows.shape
     rows = as_matrix(rows, shape[-1])
-    packed = rows[:, : columns * bits // 8]
-    params = np.ascontiguousarray(rows[:, packed.shape[1] :]).view(PARAMS[bits]).astype(np.float32)
-    codes = np.stack([packed >> np.uint8(shift) & np.uint8(2**bits - 1) for shift in range(0, 8, bits)], axis=2)
+    packed = rows[:, : columns * width // 8]
+    params = np.ascontiguousarray(rows[:, packed.shape[1] :]).view(PARAMS[width]).astype(np.float32)
+    codes = np.stack([packed >> np.uint8(shift) & np.uint8(2**width - 1) for shift in range(0, 8, width)], axis=2)
     with np.errstate(all="ignore"):
         return (codes.reshape(len(rows), columns) * params[:, :1] + params[:, 1:]).reshape(*shape[:-1], columns)
 
 
 @dequantize_rows.infer_rule
-def _(rows, *, bits=8):
-    return rows.but(dtype=np.float32, dims=(*rows.dims[:-1], check_packed_dims(rows.dims, bits)))
+def _(rows, *, bits=None):
+    return rows.but(dtype=np.float32, dims=(*rows.dims[:-1], _columns(rows, bits)))
 
 
-@op
+def _columns(rows, bits):
+    if bits is None:
+        raise TypeError("infer reads a description of bytes, which does not tell their bits; pass bits=8, 4 or 2")
+    return check_packed_dims(rows.dims, bits)
+
+
+@op(takes=bytes_of)
 def quantized_embedding_bag(
     rows: Dense,
     ids: LoDTensor,
     weights: Dense | None = None,
     /,
     *,
-    bits: Bits = 8,
+    bits: Bits | None = None,
     pool: BagPool = "sum",
     pad_value: float = 0.0,
     padding_idx: int | None = None,
@@ -179,13 +196,14 @@ def quantized_embedding_bag(
 
     Parameters
     ----------
-    rows : uint8 array
-        Result of ``quantize_rows``.
+    rows : PackedRows, or uint8 array
+        Result of ``quantize_rows``; or bytes in Caffe2's and FBGEMM's formats, with ``bits``.
     ids : LoDTensor of int32 or int64
         The innermost sequences are the bags; the result keeps the levels above.
     weights : array of shape (number of ids,), optional
-        The mean divides by their sum.
-    bits : {8, 4, 2}
+        The mean divides by their sum; where that is 0 it is ``pad_value``, as for an empty bag.
+    bits : {8, 4, 2}, optional
+        Of plain bytes, which do not tell; PackedRows know theirs, and refuse others.
     pool : {"sum", "mean"}
     pad_value : float
         The result for an empty bag.
@@ -204,7 +222,7 @@ def quantized_embedding_bag(
     Examples
     --------
     >>> rows = quantize_rows(np.array([[0., 1., 2., 3.], [4., 5., 6., 7.]]), bits=2)
-    >>> quantized_embedding_bag(rows, LoDTensor([1, 1, 0], [[2, 0, 1]]), bits=2)
+    >>> quantized_embedding_bag(rows, LoDTensor([1, 1, 0], [[2, 0, 1]]))
     array([[ 8., 10., 12., 14.],
            [ 0.,  0.,  0.,  0.],
            [ 0.,  1.,  2.,  3.]], dtype=float32)
@@ -220,10 +238,10 @@ def _rows_of(rows, ids, weights, bits, padding_idx):
 
 
 @quantized_embedding_bag.infer_rule
-def _(rows, ids, weights=None, *, bits=8, pool="sum", pad_value=0.0, padding_idx=None):
+def _(rows, ids, weights=None, *, bits=None, pool="sum", pad_value=0.0, padding_idx=None):
     if ids.lod_level < 1:
         raise LoDLevelError("ids need lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
-    dims = -1, check_packed_dims(rows.dims, bits)
+    dims = -1, _columns(rows, bits)
     return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.float32), dims, ids.lod_level - 1)
 
 
@@ -236,7 +254,7 @@ def _(call, grad):
     return None, None, quantized_embedding_bag_weights_grad(rows, ids, values_of(grad), weights, **keep)
 
 
-@op(like="weights")
+@op(like="weights", takes=bytes_of)
 def quantized_embedding_bag_weights_grad(
     rows: Dense,
     ids: LoDTensor,
@@ -244,7 +262,7 @@ def quantized_embedding_bag_weights_grad(
     weights: Dense,
     /,
     *,
-    bits: Bits = 8,
+    bits: Bits | None = None,
     pool: BagPool = "sum",
     padding_idx: int | None = None,
 ) -> Dense:
@@ -252,7 +270,7 @@ def quantized_embedding_bag_weights_grad(
 
     >>> rows = quantize_rows(np.array([[0., 1., 2., 3.], [4., 5., 6., 7.]]), bits=2)
     >>> grad = np.ones((1, 4), np.float32)
-    >>> quantized_embedding_bag_weights_grad(rows, LoDTensor([1, 0], [[2]]), grad, np.ones(2), bits=2)
+    >>> quantized_embedding_bag_weights_grad(rows, LoDTensor([1, 0], [[2]]), grad, np.ones(2))
     array([22.,  6.])
     """
     bags, taken = _rows_of(rows, ids, weights, bits, padding_idx)

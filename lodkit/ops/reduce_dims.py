@@ -90,7 +90,7 @@ def reduce_dims(
     ----------
     data : array
     weights : array of shape (product of the reduced dimensions,), optional
-        At the front, with sum and mean; the mean divides by the sum of the weights.
+        At the front, with sum and mean; the mean divides by the sum of the weights, and is 0 where that is 0.
     lengths : array of int, optional
         Number of elements that are reduced per column, one per element of the result; all by default.
     where : {"front", "back"}

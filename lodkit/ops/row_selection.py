@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 
-from ..arrays import check_values, integer, listed, native
+from ..arrays import check_values, integer, listed, mixed_types, native
 from ..arrays.sizes import total_size
-from ..errors import DTypeError, LoDError, ShapeMismatchError
+from ..errors import LoDError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
 from .shared import plain
@@ -53,7 +53,7 @@ def check_parts(xs):
                 f"part {i} has rows of shape {tuple(x.shape[1:])}, part 0 {tuple(xs[0].shape[1:])}"
             )
         if native(x.dtype) != native(xs[0].dtype):
-            raise DTypeError(f"part {i} is {x.dtype}, part 0 {xs[0].dtype}; convert with cast(...)")
+            raise mixed_types(f"part {i}", x.dtype, "part 0", xs[0].dtype)
     return check_values(xs[0].dtype, "concat_selected_rows")
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import Drafts, Scalar, check_rows, writable
+from ..arrays import Drafts, Scalar, cast_to, check_rows, writable
 from ..errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
 from .shared import plain
@@ -100,9 +100,11 @@ def prepare_counter(on, prev_iter, counter, rows, iteration):
             f"got shapes {tuple(prev_iter.shape)} and {tuple(counter.shape)}"
         )
     if writable(prev_iter, "rowwise_counter: prev_iter").dtype != np.int64:
-        raise DTypeError(f"rowwise_counter: prev_iter must be int64, not {prev_iter.dtype}")
+        remedy = cast_to(np.int64, "prev_iter", prev_iter.dtype)
+        raise DTypeError(f"rowwise_counter: prev_iter must be int64, not {prev_iter.dtype}; {remedy}")
     if writable(counter, "rowwise_counter: counter").dtype not in (np.float32, np.float64):
-        raise DTypeError(f"rowwise_counter: counter must be float32 or float64, not {counter.dtype}")
+        remedy = cast_to(np.float64, "counter", counter.dtype)
+        raise DTypeError(f"rowwise_counter: counter must be float32 or float64, not {counter.dtype}; {remedy}")
     given, now = rows, iteration_number(iteration)
     rows = on.checked_ids(rows, len(counter), "rows")
     on.refuse_overlap("prev_iter", prev_iter, (given, counter))

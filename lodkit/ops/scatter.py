@@ -7,8 +7,8 @@ import operator
 
 import numpy as np
 
-from ..arrays import Drafts, cast_to, check_gradient, check_rows, check_values, native, writable
-from ..errors import DTypeError, ShapeMismatchError, bad_along
+from ..arrays import Drafts, check_gradient, check_rows, check_values, mixed_types, native, writable
+from ..errors import ShapeMismatchError, bad_along
 from ..registry import Dense, op
 from .gather_scatter import check_axis
 from .shared import plain
@@ -19,7 +19,7 @@ def check_target(name, data, ids_shape, rows):
     check_values(check_rows(writable(data, f"{name}: data"), "data").dtype, name)
     for what, x in rows:
         if native(x.dtype) != native(data.dtype):
-            raise DTypeError(f"{name}: {what} is {x.dtype}, data is {data.dtype}; {cast_to(data.dtype)}")
+            raise mixed_types(f"{name}: {what}", x.dtype, "data", data.dtype)
         if tuple(x.shape) != (*ids_shape, *data.shape[1:]):
             raise ShapeMismatchError(
                 f"{name}: {what} has shape {tuple(x.shape)}; a row of data for every id is "
@@ -81,7 +81,7 @@ def prepare_scatter(on, data, ids, updates, axis):
     dtype = check_values(data.dtype, "scatter")
     axis = check_elements("scatter", data.shape, ids.shape, axis)
     if native(updates.dtype) != native(data.dtype):
-        raise DTypeError(f"scatter: updates are {updates.dtype}, data is {data.dtype}; {cast_to(data.dtype)}")
+        raise mixed_types("scatter: updates", updates.dtype, "data", data.dtype)
     if tuple(updates.shape) != tuple(ids.shape):
         raise ShapeMismatchError(f"scatter: updates have shape {tuple(updates.shape)}, ids {tuple(ids.shape)}")
     return dtype, on.checked_ids(ids, data.shape[axis], error=bad_along(data.shape[axis], axis)), axis

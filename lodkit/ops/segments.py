@@ -79,7 +79,8 @@ def segment_reduce(
     segments : array of int32 or int64
         Lengths (one per segment), offsets (one more than segments), or segment ids (one per row), sorted or not.
     weights : array of shape (rows,), optional
-        With sum and mean; the mean divides by the sum of the weights.
+        With sum and mean; the mean divides by the sum of the weights. Where that is 0 it is ``pad_value``, as for an
+        empty segment, and has no gradient.
     indices : array of int32 or int64, optional
         Reduce ``data[indices]``, which is not written anywhere; segments and weights are of these rows.
     by : {"lengths", "offsets", "ids", "unsorted_ids"}

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import cast_to, check_values, native, total_dtype, writable
-from ..errors import DTypeError, RowIndexError, ShapeMismatchError
+from ..arrays import check_values, mixed_types, native, total_dtype, writable
+from ..errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import OPS, Dense, VarDesc, VarType, op
 from .shared import plain
@@ -23,7 +23,7 @@ def check_alike(xs):
         if x.shape != shape:
             raise ShapeMismatchError(f"sum: input {i} has shape {x.shape}, input 0 {shape}")
         if native(x.dtype) != dtype:
-            raise DTypeError(f"sum: input {i} is {x.dtype}, input 0 {xs[0].dtype}; {cast_to(dtype)}")
+            raise mixed_types(f"sum: input {i}", x.dtype, "input 0", dtype)
     return check_values(dtype, "sum")
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, dtype_of, native, total_dtype
+from ..arrays import cast_to, check_gradient, check_values, dtype_of, native, total_dtype
 from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
@@ -38,9 +38,8 @@ def prepare(x, values, op, level, what="per_sequence", floating=False):
         wanted = f"({sequences},)" + (f" or {(sequences, *item)}" if item else "")
         raise ShapeMismatchError(f"values have shape {shape}; one per sequence of level {level} is {wanted}")
     if dtype.kind == "i" and (op == "div" or value_dtype.kind == "f"):
-        raise DTypeError(
-            f"{op} of {dtype} rows by {value_dtype} values is no {dtype}; convert the rows with .astype(...)"
-        )
+        remedy = cast_to(np.float64, which=f"the {dtype} array ")
+        raise DTypeError(f"{op} of {dtype} rows by {value_dtype} values is no {dtype}; {remedy}")
     return rows, by, offsets, shape != (sequences, *item)
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays.numpy_arrays import distinct
+from ..arrays.objects import id_remedy_of
 from ..errors import DTypeError, LoDError
 from ..registry import Dense, VarDesc, op
 from .padding import check_width
@@ -17,7 +18,8 @@ MaskType = Literal["bool", "int32", "int64", "float16", "float32", "float64"]
 def check_mask_lengths(lengths, max_length):
     """Check lengths of any shape. Returns the width of the mask."""
     if lengths.size and lengths.dtype.kind not in "iu":
-        raise DTypeError(f"lengths must be int32 or int64, not {lengths.dtype}")
+        remedy = id_remedy_of(lengths.dtype, "lengths")
+        raise DTypeError(f"lengths must be int32 or int64, not {lengths.dtype}; {remedy}")
     lengths = distinct(lengths) if type(lengths) is np.ndarray and lengths.size else lengths
     if lengths.size and lengths.min() < 0:
         where = np.unravel_index(int(np.argmax(lengths < 0)), lengths.shape)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_values, native
-from ..errors import DTypeError, LoDMismatchError, RowIndexError, ShapeMismatchError
+from ..arrays import check_gradient, check_values, mixed_types, native
+from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch
 from ..registry import Dense, op
 from .shared.tables import check_ids
@@ -32,7 +32,7 @@ def prepare(x, ids, updates):
     if item != expected and math.prod(item) != math.prod(expected):
         raise ShapeMismatchError(f"sequence_scatter: updates have items of shape {item}, x of {expected}")
     if native(updates.dtype) != dtype:
-        raise DTypeError(f"sequence_scatter: updates are {updates.dtype}, x {x.dtype}; {cast_to(dtype)}")
+        raise mixed_types("sequence_scatter: updates", updates.dtype, "x", dtype)
     return dtype
 
 

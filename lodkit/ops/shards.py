@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import cast_to, check_values, native, zeros_like
-from ..errors import DTypeError, LoDError, ShapeMismatchError
+from ..arrays import check_values, mixed_types, native, zeros_like
+from ..errors import LoDError, ShapeMismatchError
 from ..lod import check_vector
 from ..registry import Dense, op
 from .conversions import lengths_to_offsets, vector_desc
@@ -188,7 +188,7 @@ def check_shards(data):
     for p, x in enumerate(data):
         check_values(x.dtype, f"shard {p}")
         if native(x.dtype) != native(data[0].dtype):
-            raise DTypeError(f"shard {p} is {x.dtype}, shard 0 {data[0].dtype}; {cast_to(data[0].dtype)}")
+            raise mixed_types(f"shard {p}", x.dtype, "shard 0", data[0].dtype)
         if not x.ndim or tuple(x.shape[1:]) != tuple(data[0].shape[1:]):
             raise ShapeMismatchError(f"shard {p} has rows of shape {tuple(x.shape[1:])}, shard 0 {data[0].shape[1:]}")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import zeros_like
 from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, inferred_level, op
+from ..registry import Dense, op
+from .sequence_pool import above
 from .shared import recurrent
 from .shared.recurrent import Activation, activate, double, rounded, slope
 
@@ -34,7 +36,7 @@ def simple_rnn(
     level: int = -1,
     reverse: bool = False,
     activation: Activation = "tanh",
-) -> LoDTensor:
+) -> tuple[LoDTensor, Dense | LoDTensor]:
     """Run a simple recurrent layer over every sequence: ``tanh(x @ input_weight + before @ weight + bias)``.
 
     A recurrent network as of Elman (1990). Nothing is padded: each step computes the sequences that are not at their
@@ -59,8 +61,11 @@ def simple_rnn(
 
     Returns
     -------
-    LoDTensor
-        The states, in the structure of x.
+    out : LoDTensor
+        The states of all steps, in the structure of x.
+    last : array of shape (sequences, size), or LoDTensor when there are levels above
+        The state of each sequence after its last step: with ``reverse`` that of its first row. Of an empty sequence it
+        is ``h0``. As h0 of another call it goes on where this one ended.
 
     Raises
     ------
@@ -76,28 +81,31 @@ def simple_rnn(
     Examples
     --------
     >>> x = LoDTensor(np.ones((3, 1)), [[2, 1]])
-    >>> simple_rnn(x, None, np.array([[10.]]), activation="identity").values.ravel()
-    array([ 1., 11.,  1.])
+    >>> out, last = simple_rnn(x, None, np.array([[10.]]), activation="identity")
+    >>> out.values.ravel(), last.ravel()
+    (array([ 1., 11.,  1.]), array([11.,  1.]))
     """
     offsets, size = prepare(x, input_weight, weight, bias, h0, level)
     w, b, first = double(weight), double(bias, size).reshape(-1), double(h0, (len(offsets) - 1, size))
     out, (_, products) = np.zeros((len(x.values), size)), recurrent.rows_of(x, input_weight)
-    for path, h in zip(recurrent.paths(offsets, reverse), first, strict=True):
+    last, dtype = first.copy(), x.values.dtype
+    for s, path in enumerate(recurrent.paths(offsets, reverse)):
         for t in path:
-            out[t] = h = activate(activation, products[t] + b + h @ w)
-    return x.with_values(rounded(out, x.values.dtype))
+            out[t] = last[s] = activate(activation, products[t] + b + last[s] @ w)
+    return x.with_values(rounded(out, dtype)), above(x, level, rounded(last, dtype))
 
 
 @simple_rnn.infer_rule
 def _(x, input_weight, weight, bias=None, h0=None, *, level=-1, **attrs):
-    inferred_level(x, level)
-    return x.but(dims=(x.dims[0], weight.dims[1]))
+    size = weight.dims[1]
+    return x.but(dims=(x.dims[0], size)), recurrent.described_last(x, level, size)
 
 
 @simple_rnn.gradient
-def _(call, grad):
-    inputs = (*call.inputs, None, None)[:5]
-    found = iter(simple_rnn_grad(*inputs, values_of(call.outputs[0]), values_of(grad), **call.attrs))
+def _(call, grad, by_last):
+    inputs, hidden = (*call.inputs, None, None)[:5], values_of(call.outputs[0])
+    grad = zeros_like(hidden) if grad is None else values_of(grad)
+    found = iter(simple_rnn_grad(*inputs, hidden, grad, values_of(by_last), **call.attrs))
     return tuple(None if x is None else next(found) for x in call.inputs)
 
 
@@ -110,23 +118,27 @@ def simple_rnn_grad(
     h0: Dense | None,
     hidden: Dense,
     grad: Dense,
+    grad_last: Dense | None = None,
     /,
     *,
     level: int = -1,
     reverse: bool = False,
     activation: Activation = "tanh",
 ) -> tuple:
-    """Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its result.
+    """Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its first result.
+
+    ``grad`` and ``grad_last`` are the gradients by the states of all steps and by the last ones.
 
     >>> x, weight = LoDTensor(np.ones((2, 1)), [[2]]), np.array([[10.]])
-    >>> hidden = simple_rnn(x, None, weight, activation="identity").values
-    >>> simple_rnn_grad(x, None, weight, None, None, hidden, np.ones((2, 1)), activation="identity")[1]
+    >>> hidden, _ = simple_rnn(x, None, weight, activation="identity")
+    >>> simple_rnn_grad(x, None, weight, None, None, hidden.values, np.ones((2, 1)), activation="identity")[1]
     array([[1.]])
     """
     offsets, size = prepare(x, input_weight, weight, bias, h0, level)
     recurrent.check_results(len(x.values), (None, size), grad, size, hidden=(hidden, size))
+    recurrent.check_last_gradient(grad_last, offsets, size)
     w, hidden, grad, first = double(weight), double(hidden), double(grad), double(h0, (len(offsets) - 1, size))
-    by_sums, by_w, by_first = np.zeros(hidden.shape), 0 * w, 0 * first
+    by_sums, by_w, by_first = np.zeros(hidden.shape), 0 * w, double(grad_last, first.shape).copy()
     for s, path in enumerate(recurrent.paths(offsets, reverse)):
         dh = by_first[s]
         for i in range(len(path) - 1, -1, -1):

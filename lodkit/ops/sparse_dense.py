@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, native
-from ..errors import DTypeError, RowIndexError, ShapeMismatchError
+from ..arrays import check_gradient, mixed_types, native
+from ..errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag
@@ -96,7 +96,7 @@ def check_default(default, item, dtype):
     if tuple(default.shape) != tuple(item):
         raise ShapeMismatchError(f"default has shape {tuple(default.shape)}, an item of values {tuple(item)}")
     if default.dtype.kind not in ("fiu" if dtype.kind == "f" else "iu"):
-        raise DTypeError(f"default is {default.dtype}, values are {dtype}; {cast_to(dtype)}")
+        raise mixed_types("default", default.dtype, "values", dtype)
 
 
 def check_skipped(on, ids, offsets, max_skipped):

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_rows, check_values, native
-from ..errors import DTypeError, ShapeMismatchError
+from ..arrays import check_gradient, check_rows, check_values, mixed_types, native
+from ..errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
 from .scatter import check_target
@@ -27,7 +27,7 @@ def check_weights(name, weights, dtype):
         if math.prod(w.shape) != 1:
             raise ShapeMismatchError(f"{name}: weight {i} has shape {tuple(w.shape)}; it is one number")
         if w.dtype.kind not in ("iu" if dtype.kind == "i" else "fiu"):
-            raise DTypeError(f"{name}: weight {i} is {w.dtype}, the values {dtype}; {cast_to(dtype)}")
+            raise mixed_types(f"{name}: weight {i}", w.dtype, "the values", dtype)
 
 
 def prepare_scatter(on, data, weight, ids, rest):
@@ -88,7 +88,7 @@ def prepare_sum(rest):
         if tuple(x.shape) != tuple(xs[0].shape):
             raise ShapeMismatchError(f"weighted_sum: array {i} has shape {tuple(x.shape)}, the first {xs[0].shape}")
         if native(x.dtype) != native(xs[0].dtype):
-            raise DTypeError(f"weighted_sum: array {i} is {x.dtype}, the first {xs[0].dtype}; {cast_to(xs[0].dtype)}")
+            raise mixed_types(f"weighted_sum: array {i}", x.dtype, "the first", xs[0].dtype)
     dtype = check_values(xs[0].dtype, "weighted_sum")
     check_weights("weighted_sum", weights, dtype)
     return dtype, xs, weights

@@ -25,7 +25,7 @@ def lstm(
     _check_peepholes("lstm", Weight, Bias, use_peepholes)
     attrs = {"gate_activation": gate_activation, "cell_activation": cell_activation, "reverse": is_reverse}
     attrs |= {"candidate_activation": candidate_activation, "cell_gradient": False}
-    hidden, cell, _ = ops.lstm(Input, None, Weight, Bias, H0, C0, **attrs)
+    hidden, _, _, cell, _ = ops.lstm(Input, None, Weight, Bias, H0, C0, **attrs)
     return {"Hidden": hidden, "Cell": cell}
 
 
@@ -40,7 +40,7 @@ def lstmp(
     activations |= {"candidate_activation": candidate_activation, "projection_activation": proj_activation}
     clips = {"cell_clip": cell_clip, "projection_clip": proj_clip}
     inputs = Input, None, Weight, Bias, H0, C0, ProjWeight
-    projection, cell, _ = ops.lstm(*inputs, reverse=is_reverse, cell_gradient=False, **activations, **clips)
+    projection, _, _, cell, _ = ops.lstm(*inputs, reverse=is_reverse, cell_gradient=False, **activations, **clips)
     return {"Projection": projection, "Cell": cell}
 
 
@@ -52,7 +52,7 @@ def fusion_lstm(
     _check_peepholes("fusion_lstm", WeightH, Bias, use_peepholes)
     attrs = {"gate_activation": gate_activation, "cell_activation": cell_activation, "reverse": is_reverse}
     attrs |= {"candidate_activation": candidate_activation, "cell_gradient": False}
-    hidden, cell, _ = ops.lstm(X, WeightX, WeightH, Bias, H0, C0, **attrs)
+    hidden, _, _, cell, _ = ops.lstm(X, WeightX, WeightH, Bias, H0, C0, **attrs)
     return {"Hidden": hidden, "Cell": cell}
 
 

@@ -57,7 +57,7 @@ class Running(Following):
     expected, takes_lists = "an array, a LoDTensor or SelectedRows", True
 
     def __getattr__(self, name):
-        return OPS[name]
+        return OPS[name].full
 
     @staticmethod
     def takes(x):
@@ -71,7 +71,7 @@ class Inferring(Following):
     expected, takes_lists = "a VarDesc", False
 
     def __getattr__(self, name):
-        return OPS[name].infer
+        return OPS[name].full.infer
 
     @staticmethod
     def takes(x):

@@ -10,9 +10,10 @@ import typing
 
 from ..errors import DeviceError, NoKernelError
 from ..loading import load, lock
+from ..lod import LoDTensor
 from . import representation
 from .declaring import DEVICES, check_devices, check_kernel
-from .kinds import Dense, kind_keys, kinds_of
+from .kinds import Dense, kind_keys, kinds_of, name_of
 
 
 class KernelTable:
@@ -71,6 +72,20 @@ class KernelTable:
                 self.kernels[device, key] = launch
         self._selected.clear()
         self._on_gpu.clear()
+
+    def _kinds_of(self, inputs):
+        names = ["None"] * len(self._varying)
+        for k, i in enumerate(self._varying):
+            if i < len(inputs):
+                rows = isinstance(inputs[i], LoDTensor) and [*self.inputs][i] in self.rowwise  # is unwrapped
+                names[k] = Dense.__name__ if rows else name_of(inputs[i])
+        if self.variadic and len(self.inputs) - 1 in self._varying:
+            many = inputs[len(self.inputs) - 1 :]
+            if not many:
+                raise TypeError(f"{self.name} takes {self.signature}, got no {[*self.inputs][-1]}")
+            kinds = {Dense.__name__ if self.rowwise and isinstance(x, LoDTensor) else name_of(x) for x in many}
+            names[-1] = "|".join(sorted(kinds))
+        return tuple(names)
 
     def _find(self, device, kinds):
         if (device, kinds) not in self.kernels:

@@ -30,12 +30,13 @@ from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, launcher_of_given, name_of, returning_given, run_rows
 from .on_gpu import keep_launcher, key_of, launcher_on_gpu
 from .out import call_with_out
+from .public_call import AdaptedCall, PlainCall
 from .recording import call_recorded, closed, note_update, open_tapes
 from .tape import differentiate
 from .tensors import arrays_of, call_on_arrays, holds_tensors, launcher_of
 
 
-class Op(KernelTable):
+class Op(KernelTable, PlainCall):
     """One operator: callable, with ``infer``, ``select``, kernels by device and kind, and a gradient.
 
     Use the ``op`` decorator to make one.
@@ -205,20 +206,6 @@ class Op(KernelTable):
 
     _accept, _names, _label = accept_inputs, names_of, label_of
 
-    def _kinds_of(self, inputs):
-        names = ["None"] * len(self._varying)
-        for k, i in enumerate(self._varying):
-            if i < len(inputs):
-                rows = isinstance(inputs[i], LoDTensor) and [*self.inputs][i] in self.rowwise  # is unwrapped
-                names[k] = Dense.__name__ if rows else name_of(inputs[i])
-        if self.variadic and len(self.inputs) - 1 in self._varying:
-            many = inputs[len(self.inputs) - 1 :]
-            if not many:
-                raise TypeError(f"{self.name} takes {self.signature}, got no {[*self.inputs][-1]}")
-            kinds = {Dense.__name__ if self.rowwise and isinstance(x, LoDTensor) else name_of(x) for x in many}
-            names[-1] = "|".join(sorted(kinds))
-        return tuple(names)
-
     def _choose(self, inputs, given):
         launch = self._launcher(inputs)
         ragged = tuple(i for i, x in enumerate(inputs) if isinstance(x, LoDTensor))
@@ -290,7 +277,11 @@ class UpdatingOp(Op):
     """Operator that updates inputs in place, and returns them."""
 
 
-def op(definition=None, /, *, rowwise=False, updates=False, like=None):
+class AdaptedOp(AdaptedCall, Op):
+    """Operator that users call in another way than tapes do."""
+
+
+def op(definition=None, /, *, rowwise=False, updates=False, like=None, takes=None, returns=None):
     """Make an operator from a definition, and register it in ``lodkit.OPS``.
 
     Parameters
@@ -304,11 +295,19 @@ def op(definition=None, /, *, rowwise=False, updates=False, like=None):
         Inputs are updated in place and returned: the first one for True, or the names of some.
     like : str, optional
         Input whose description ``infer`` gives to the result. Operators that update give those of what they update.
+    takes : callable, optional
+        ``takes(inputs, attrs)`` makes inputs and attributes of the operator of what a call is given.
+    returns : tuple or callable, optional
+        Positions of the results that a call returns, nested as it returns them, as ``(0, (1, 2))``: the others are for
+        the gradient, and ``op.full`` returns all. Or ``returns(result, attrs)`` makes of the result what is returned.
     """
+    kinds = {"rowwise": rowwise, "updates": updates, "like": like}
     if definition is None:
-        return functools.partial(op, rowwise=rowwise, updates=updates, like=like)
+        return functools.partial(op, **kinds, takes=takes, returns=returns)
     check_definition(definition, OPS)
-    OPS[definition.__name__] = made = (UpdatingOp if updates else Op)(definition, rowwise, updates, like)
+    adapted = functools.partial(AdaptedOp, takes=takes, returns=returns)
+    make = adapted if takes or returns else UpdatingOp if updates else Op
+    OPS[definition.__name__] = made = make(definition, **kinds)
     return made
 
 

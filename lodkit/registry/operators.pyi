@@ -36,6 +36,7 @@ class Op(Generic[P, R]):
     infer_function: Any
     gradient_rule: Any
     example_function: Any
+    full: Any
 
     def __init__(
         self,
@@ -76,8 +77,21 @@ class Op(Generic[P, R]):
     def warmup_calls(self, dtype: Any) -> Iterator[Callable[[], Any]]:
         """Yield calls without arguments that compile this operator's kernels for ``dtype``."""
 
+    def taken(self, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the inputs and attributes that the operator gets for those of a call."""
+
+    def shown(self, results: Any, attrs: dict[str, Any]) -> Any:
+        """Return what a call with these attributes returns of all results."""
+
 class UpdatingOp(Op[P, R]):
     """Operator that updates inputs in place."""
+
+class AdaptedOp(Op[P, R]):
+    """Operator that users call in another way than tapes do."""
+
+    result_hint: Any
+    takes: Callable[..., Any] | None
+    returns: tuple[Any, ...] | Callable[..., Any] | None
 
 @overload
 def op(
@@ -87,6 +101,8 @@ def op(
     rowwise: bool | tuple[str, ...] = False,
     updates: bool | tuple[str, ...] = False,
     like: str | None = None,
+    takes: Callable[..., Any] | None = None,
+    returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Op[_P, _R]:
     """Make an operator from a definition, and register it in ``lodkit.OPS``."""
 
@@ -98,6 +114,8 @@ def op(
     rowwise: bool | tuple[str, ...] = False,
     updates: bool | tuple[str, ...] = False,
     like: str | None = None,
+    takes: Callable[..., Any] | None = None,
+    returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Callable[[Callable[_P, _R]], Op[_P, _R]]: ...
 def run(name: str, *inputs: Any, **attrs: Any) -> Any:
     """Run an operator by name: ``run("sequence_pool", x, pool="max")``."""

@@ -81,7 +81,7 @@ def call_recorded(op, inputs, out, attrs):
         _refuse_lost(op, plain)
     tapes, _local.tapes = _local.tapes, ()
     try:
-        result = op(*plain, **attrs) if out is None else op(*plain, out=unwrapped(out), **attrs)
+        result = op.full(*plain, **attrs) if out is None else op.full(*plain, out=unwrapped(out), **attrs)
     finally:
         _local.tapes = tapes
     if op.updates:

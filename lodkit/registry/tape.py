@@ -20,6 +20,7 @@ from ..public import public
 from ..tracebacks import surface
 from .backward import Readable, add_to, backward, like_source, seed, separate
 from .kinds import numbers_of, owner_of, replaced, unwrapped, wrapped
+from .public_call import side_by_side
 from .recording import Call, _local, closed, no_grad, open_tapes, parameter, record
 from .tape_sources import aligned_arguments, check_sources, check_unconnected, refuse_views, total_or_default
 
@@ -301,7 +302,7 @@ def differentiate(call):
     inputs = [parameter(x) if is_floating(x) else x for x in call.args]
     with Tape() as tape:
         result = call.func(*inputs, **call.keywords)
-    outputs = result if isinstance(result, tuple) else (result,)
+    outputs = side_by_side(result)
     tape.gradient([x for x in outputs if is_floating(x)], list(filter(is_floating, inputs)), unconnected="none")
 
 

@@ -47,12 +47,12 @@ def call_on_arrays(op, inputs, attrs, out=None):
     if out is not None:
         swap.check_out(out)
         target = swap.plain(out, -1)
-        result = op(*plain, out=target, **attrs)
+        result = op.full(*plain, out=target, **attrs)
         swap.wrote(out)
         if isinstance(out, LoDTensor):
             out._set_levels(target._lod)
         return swap.restored(result)
-    result = op(*plain, **attrs)
+    result = op.full(*plain, **attrs)
     for i in op._updated:
         if i < len(inputs):
             swap.wrote(inputs[i])

@@ -13,6 +13,7 @@ from ..arrays.tensors import array_of, is_tensor
 from ..errors import DTypeError
 from ..lod import LoDTensor, SelectedRows
 from ..lod.batching import Batch
+from ..lod.packed_rows import PackedRows
 from ..lod.vocabulary import Vocabulary
 from ..registry.kinds import check_whole
 from .checks import shown
@@ -52,6 +53,8 @@ def packed(name, value, arrays):
         values = packed(_below(name, "values"), value.values, arrays)
         lod = [packed(_below(name, f"lod{i}"), value.offsets(i), arrays) for i in range(value.lod_level)]
         return {"lod_tensor": values, "lod": lod}
+    if isinstance(value, PackedRows):
+        return {"packed_rows": packed(_below(name, "rows"), value.values, arrays), "bits": value.bits}
     if isinstance(value, SelectedRows):
         rows, numbers = (packed(_below(name, part), getattr(value, part), arrays) for part in ("rows", "value"))
         return {"selected_rows": rows, "value": numbers, "height": value.height, "merged": value.is_merged}
@@ -133,6 +136,8 @@ def unpacked(value, arrays):
     if "lod_tensor" in value:
         lod = [unpacked(offsets, arrays) for offsets in value["lod"]]
         return LoDTensor(unpacked(value["lod_tensor"], arrays), lod=lod)
+    if "packed_rows" in value:
+        return PackedRows(unpacked(value["packed_rows"], arrays), value["bits"])
     if "vocabulary" in value:
         return Vocabulary(value["vocabulary"], unknown=value.get("unknown"), padding=value.get("padding"))
     if "features" in value:

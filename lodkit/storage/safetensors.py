@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from ..arrays.objects import remedy_of
 from ..errors import DTypeError
 from .checks import check_room, encoded, in_order
 from .packing import BFloat16
@@ -25,7 +26,7 @@ def check(arrays):
         if name == METADATA:
             raise ValueError(f"{METADATA!r} is no key of the outermost dictionary: the file keeps it; rename it")
         if not isinstance(array, BFloat16) and array.dtype.newbyteorder("<") not in NAMES:
-            raise DTypeError(f"{name}: safetensors has no {array.dtype}; convert with .astype(...), or save an .npz")
+            raise DTypeError(f"{name}: safetensors has no {array.dtype}; {remedy_of(array.dtype)}, or save an .npz")
         encoded(name)
         check_room(name, _bits(array), _little(_bits(array)))
 

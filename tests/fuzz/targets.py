@@ -60,7 +60,7 @@ def operator(rng, name):
     """A sample of an operator, sometimes with ``out=``."""
     op = lodkit.OPS[name]
     inputs, attrs = rng.choice(SAMPLES[name])
-    call = Call(name, lambda inputs, attrs: op(*inputs, **attrs), _slots(op._names(inputs), inputs), dict(attrs))
+    call = Call(name, lambda inputs, attrs: op.full(*inputs, **attrs), _slots(op._names(inputs), inputs), dict(attrs))
     call.op, call.updates, call.variadic = op, op.updates, op.variadic
     call.known, call.checks = frozenset(op._checks), op._checks
     if not op.updates and rng.random() < 0.08:

@@ -233,7 +233,7 @@ def test_lists_arrays_and_none_are_constants():
     x = LoDTensor(np.ones((3, 2)), [[1, 2]])
     assert isinstance(bridge.sequence_softmax(x).values, torch.Tensor)
     weight = torch.randn(2, 6, requires_grad=True, dtype=torch.float64)
-    hidden, _ = bridge.simple_rnn(x, None, weight[:, :2], None, None), 0
+    hidden, _ = bridge.simple_rnn(x, None, weight[:, :2], None, None)
     hidden.values.sum().backward()
     assert weight.grad.abs().sum() > 0
 

@@ -52,7 +52,7 @@ def in_double(x, moved=True):
 
 
 def results(value):
-    return value if isinstance(value, tuple) else (value,)
+    return tuple(part for v in value for part in results(v)) if isinstance(value, tuple) else (value,)
 
 
 def dense(gradient):

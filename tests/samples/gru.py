@@ -31,17 +31,20 @@ CASES = [
     layer([2], item=(2, 2), width=4),
     layer([]),
     layer([0, 0], given="xh"),
+    layer([0, 2], given="xh", reverse=True),
     layer([2, 1], width=2, size=0),
 ]
 
 
 def grads(cases):
+    """Calls of the gradient: of all states, and in every other case of the last ones too."""
     import lodkit
 
-    for inputs, attrs in cases:
+    for i, (inputs, attrs) in enumerate(cases):
         results = [r.values if isinstance(r, LoDTensor) else r for r in lodkit.gru.definition(*inputs, **attrs)]
         given = (*inputs, *[None] * (5 - len(inputs)))
-        yield (*given, *results, array(*results[0].shape, dtype=results[0].dtype)), attrs
+        by = [array(*r.shape, dtype=r.dtype) for r in results[: 1 + i % 2]]
+        yield (*given, *results[::2], *by), attrs
 
 
 SAMPLES = {"gru": CASES, "gru_grad": [*grads(CASES)]}

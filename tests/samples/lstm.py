@@ -38,19 +38,21 @@ CASES = [
     layer([2], item=(2, 2), width=4),
     layer([]),
     layer([0, 0], given="xbhc"),
+    layer([0, 2], given="xbhc", reverse=True),
     layer([2, 1], width=2, size=0),
 ]
 
 
 def grads(cases):
-    """Calls of the gradient: of the hidden states alone, and in every other case of the cells too."""
+    """Calls of the gradient: of the hidden states alone, and in every other case of the cells and the last ones too."""
     import lodkit
 
     for i, (inputs, attrs) in enumerate(cases):
         results = [r.values if isinstance(r, LoDTensor) else r for r in lodkit.lstm.definition(*inputs, **attrs)]
+        hidden, last, last_cell, cell, gates = results
         given = (*inputs, *[None] * (7 - len(inputs)))
-        by = [array(*r.shape, dtype=r.dtype) for r in results[: 1 + i % 2]]
-        yield (*given, *results, *by), attrs
+        by = [array(*r.shape, dtype=r.dtype) for r in (hidden, cell, last, last_cell)[: 1 if i % 2 == 0 else 4]]
+        yield (*given, hidden, cell, gates, *by), attrs
 
 
 SAMPLES = {"lstm": CASES, "lstm_grad": [*grads(CASES)]}

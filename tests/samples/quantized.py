@@ -40,8 +40,8 @@ def bag_cases():
         yield (rows, bags), {"bits": bits, "pad_value": 0.5}
         weights = reals(len(bags.values), dtype=np.float32) + 3
         yield (rows, bags, weights), {"bits": bits, "pool": "mean", "padding_idx": 1}
-    yield (ROWS[0][0], BAGS[1]), {"pool": "mean"}
-    yield (ROWS[0][0], ids([2, 0, 1])), {"pool": "mean"}
+    yield (ROWS[0][0], BAGS[1]), {"bits": 8, "pool": "mean"}
+    yield (ROWS[0][0], ids([2, 0, 1])), {"bits": 8, "pool": "mean"}
 
 
 BAG = list(bag_cases())
@@ -59,7 +59,7 @@ SAMPLES = {
     "quantize_rows": [((table,), {"bits": bits}) for table, bits in TABLES]
     + [((table,), {"bits": bits, "search": "greedy"}) for table, bits in TABLES if bits < 8],
     "dequantize_rows": [((rows,), {"bits": bits}) for rows, bits in ROWS]
-    + [((packed(0, 4, 8),), {}), ((packed(2, 0, 2),), {"bits": 2})],
+    + [((packed(0, 4, 8),), {"bits": 8}), ((packed(2, 0, 2),), {"bits": 2})],
     "quantized_embedding_bag": BAG,
     "quantized_embedding_bag_weights_grad": list(weights_grad_cases()),
     "cast": [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from lodkit import LoDTensor
+
 from ._make import array, ragged, reals
 
 
@@ -25,16 +27,19 @@ CASES = [
     layer([2], item=(2, 2), width=4),
     layer([]),
     layer([0, 0], given="xh"),
+    layer([0, 2], given="xh", reverse=True),
     layer([2, 1], width=2, size=0),
 ]
 
 
 def grads(cases):
+    """Calls of the gradient: of all states, and in every other case of the last ones too."""
     import lodkit
 
-    for inputs, attrs in cases:
-        hidden = lodkit.simple_rnn.definition(*inputs, **attrs).values
-        yield (*inputs, *[None] * (5 - len(inputs)), hidden, array(*hidden.shape, dtype=hidden.dtype)), attrs
+    for i, (inputs, attrs) in enumerate(cases):
+        results = [r.values if isinstance(r, LoDTensor) else r for r in lodkit.simple_rnn.definition(*inputs, **attrs)]
+        by = [array(*r.shape, dtype=r.dtype) for r in results[: 1 + i % 2]]
+        yield (*inputs, *[None] * (5 - len(inputs)), results[0], *by), attrs
 
 
 SAMPLES = {"simple_rnn": CASES, "simple_rnn_grad": [*grads(CASES)]}

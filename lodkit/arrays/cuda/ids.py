@@ -6,6 +6,7 @@ import numpy as np
 
 from ...errors import DTypeError, LoDError, RowIndexError, bad_id
 from ..bounds import bounds_check
+from ..objects import id_remedy_of
 from . import vector
 from .launcher import elementwise
 from .memory import view
@@ -27,7 +28,7 @@ def ids_of(ids, name):
     if ids.dtype not in (np.int32, np.int64):
         if not ids.size:
             return ids.like(ids.shape, np.int64)
-        raise DTypeError(f"{name} must be int32 or int64, not {ids.dtype}")
+        raise DTypeError(f"{name} must be int32 or int64, not {ids.dtype}; {id_remedy_of(ids.dtype, name)}")
     return ids
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import DeviceError, DTypeError, OutputError
 from .. import integers, is_cpu_tensor
+from ..objects import id_remedy_of
 from .kernels import convert, copied, fill
 from .libraries import LIBRARIES, library_of
 from .views import View, checked
@@ -105,7 +106,7 @@ def rows_on_device_of(value, rows):
         return like.send(integers(rows, "rows")).array
     rows = view(rows)
     if rows.size and rows.dtype not in (np.int32, np.int64):
-        raise DTypeError(f"rows must be int32 or int64, not {rows.dtype}")
+        raise DTypeError(f"rows must be int32 or int64, not {rows.dtype}; {id_remedy_of(rows.dtype, 'rows')}")
     return convert(rows, np.int64, new=True).array
 
 

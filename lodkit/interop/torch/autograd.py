@@ -78,15 +78,21 @@ def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
         raise LodkitError(f"{op.name} has no gradient; call lodkit.{op.name} with tensors that do not require grad")
     reads_outputs = "outputs" in _names_of(op.gradient_rule)
     compiled = library.overload(op, reads_outputs)
+    adapted = op.full is not op
 
     def function(*inputs, **attrs):
+        if adapted:
+            inputs, attrs = op.taken(inputs, attrs)
         if torch.compiler.is_compiling():
-            return library.traced(op, compiled, inputs, attrs)
+            made = library.traced(op, compiled, inputs, attrs)
+            return op.shown(made, attrs) if adapted else made
         try:
             if state.open:
                 with no_grad():
-                    return _run(op, reads_outputs, inputs, attrs)
-            return _run(op, reads_outputs, inputs, attrs)
+                    made = _run(op, reads_outputs, inputs, attrs)
+            else:
+                made = _run(op, reads_outputs, inputs, attrs)
+            return op.shown(made, attrs) if adapted else made
         except Exception as error:
             shorten(error)
             raise
@@ -127,7 +133,7 @@ def _run(op, reads_outputs, inputs, attrs):
                     return made
                 return _results(step.results, made if type(made) is tuple else (made,), step.several)
     arrays = [array(t) for t in tensors]
-    result = op(*joined(frames, arrays), **attrs)
+    result = op.full(*joined(frames, arrays), **attrs)
     several = type(result) is tuple
     frames, made = cut_results(result if several else (result,), frames, tensors, arrays)
     return _results(frames, made, several)
@@ -157,7 +163,7 @@ class Recorded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, step, *tensors):
         arrays = [array(t) for t in tensors]
-        result = step.op(*joined(step.frames, arrays), **step.attrs)
+        result = step.op.full(*joined(step.frames, arrays), **step.attrs)
         ctx.step = step
         if type(result) is np.ndarray and result.flags.owndata and result.dtype.kind == "f":
             for t in tensors:

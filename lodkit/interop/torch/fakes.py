@@ -17,6 +17,8 @@ from ...registry import VarDesc, VarType
 
 #: Operators that give a row for each sequence of an input, which loses the level that they read: number of the input.
 POOLS = {"embedding_bag": 1, "quantized_embedding_bag": 1, "sequence_pool": 0, "linear_chain_crf": 0, "ctc_loss": 0}
+#: Operators of which some results have a row for each sequence of the first input: numbers of these results.
+LAST_STATES = {"gru": (1,), "lstm": (1, 2), "simple_rnn": (1,)}
 #: Operators whose first result is padded: a row for each sequence, but no structure.
 PADS = {"sequence_pad": 0}
 #: Operators that give a row for each segment, by how segments are described: rows beyond the segments.
@@ -85,7 +87,7 @@ def forward(op, tensors, call):
     _seen[op.name, call] = [desc.lod_level for desc in descs], several
     flat = []
     for k, desc in enumerate(descs):
-        offsets = _offsets(op, tensors, frames, attrs, places, desc, numbers)
+        offsets = _offsets(op, tensors, frames, places, desc, k)
         first = _first(op, tensors, frames, attrs, places, k)
         sizes = [numbers.get(d, d) if d != -1 else None for d in desc.dims]
         if desc.dims and desc.dims[0] == -1:
@@ -122,7 +124,7 @@ def _inferred(op, tensors, frames, attrs, places, numbers):
             yield VarDesc("", VarType.LOD_TENSOR, np.dtype(_DTYPES[t.dtype]), dims, levels)
 
     try:
-        promise = op.infer(*describe(True), **attrs)
+        promise = op.full.infer(*describe(True), **attrs)
     except ValueError:  # it compares sizes
         promise = None
     if promise is not None:
@@ -130,26 +132,34 @@ def _inferred(op, tensors, frames, attrs, places, numbers):
         if all(d < _UNKNOWN or d in numbers for desc in several for d in desc.dims):
             return promise
     numbers.clear()  # it computes with sizes: these are taken as they are
-    return op.infer(*describe(False), **attrs)
+    return op.full.infer(*describe(False), **attrs)
 
 
 def _first(op, tensors, frames, attrs, places, k):
     """The rows of the k-th result where infer does not know them, or None."""
-    if op.name in POOLS or op.name in PADS:
-        of = (POOLS | PADS).get(op.name)
-        if frames[of]:
-            level = attrs.get("level", op.defaults.get("level", -1)) % frames[of]
-            return tensors[places[of] + 1 + level].shape[0] - 1
+    of = PADS.get(op.name, _pooled(op, k))
+    if of is not None and frames[of]:
+        level = attrs.get("level", op.defaults.get("level", -1)) % frames[of]
+        return tensors[places[of] + 1 + level].shape[0] - 1
     by = attrs.get("by", op.defaults.get("by"))
     if "segments" in op.inputs and attrs.get("num_segments") is None and by in SEGMENTS:
         return tensors[places[1]].shape[0] + SEGMENTS[by]
     return None
 
 
-def _offsets(op, tensors, frames, attrs, places, desc, numbers):
-    """Sizes of the offsets of a result with levels: of the input whose structure it takes; None if unknown."""
-    if op.name in POOLS and frames[POOLS[op.name]]:
-        at = places[POOLS[op.name]]
+def _pooled(op, k):
+    """The number of the input of which the k-th result has a row for each sequence; None if it has not."""
+    return 0 if k in LAST_STATES.get(op.name, ()) else POOLS.get(op.name)
+
+
+def _offsets(op, tensors, frames, places, desc, k):
+    """Sizes of the offsets of the k-th result, which has levels; None if unknown.
+
+    They are those of the input whose structure it takes.
+    """
+    pooled = _pooled(op, k)
+    if pooled is not None and frames[pooled]:
+        at = places[pooled]
         return [tensors[at + 1 + level].shape[0] for level in range(desc.lod_level)]
     for levels, at in zip(frames, places, strict=True):
         if levels and levels == desc.lod_level and (op.rowwise or op.name in KEEP_STRUCTURE):

@@ -126,7 +126,7 @@ def _inputs_of(tensors, frames):
 
 def _forward(op, tensors, call):
     frames, attrs = fakes.parsed(call)
-    result = op(*_inputs_of(tensors, frames), **attrs)
+    result = op.full(*_inputs_of(tensors, frames), **attrs)
     flat, arrays, like = [], [array(t) for t in tensors], rounded_like(tensors)
     for x in result if isinstance(result, tuple) else (result,):
         if not isinstance(x, LoDTensor | np.ndarray | torch.Tensor):
@@ -150,7 +150,7 @@ def _backward(op, reads_outputs, saved, grads, call):
     frames, attrs, needs, mask = fakes.parsed(call)
     count = len(needs)
     inputs = _inputs_of(saved[:count], frames)
-    promise = op.infer(*(VarDesc.of(x) for x in inputs), **attrs)
+    promise = op.full.infer(*(VarDesc.of(x) for x in inputs), **attrs)
     levels = [desc.lod_level for desc in (promise if isinstance(promise, tuple) else (promise,))]
     outputs = _inputs_of(saved[count:], levels) if reads_outputs else ()
     arrays, at, by_result = iter(grads), 0, []

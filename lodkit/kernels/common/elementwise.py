@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import SMALL_TYPES, check_gradient, check_values, dtype_of
-from ...arrays.objects import refuse_objects
+from ...arrays.objects import refuse_no_numbers
 from ...lod import LoDTensor, SelectedRows
 from ...ops import elementwise as ops
 from ...registry import Dense
@@ -89,7 +89,7 @@ _backward(ops.clip_by_value_grad, _inside, "x")
 
 
 def _numbers(x):
-    return refuse_objects(x, "x") if isinstance(x, np.ndarray) else x
+    return refuse_no_numbers(x, "x") if isinstance(x, np.ndarray) else x
 
 
 _WHOLE = {

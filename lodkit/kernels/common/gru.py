@@ -10,7 +10,8 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.gru import prepare
-from ...ops.shared.recurrent import Steps, check_results, gate_type
+from ...ops.sequence_pool import above
+from ...ops.shared.recurrent import Steps, check_last_gradient, check_results, gate_type
 from . import recurrent
 from .gates import numbered
 from .recurrent import plain
@@ -48,8 +49,9 @@ def gru(
     activations, modes = (gate_activation, candidate_activation), (origin_mode, reset_after)
     layer = _Layer(on, x, given, offsets, size, reverse, activations, modes, weight_layout)
     sums = recurrent.Sums(on, x, input_weight, layer.steps, layer.kind)
-    out = _walk(on, layer, sums)
-    return x.with_values(recurrent.from_time_major(on, layer.steps, out, layer.dtype)), sums.values
+    out = recurrent.from_time_major(on, layer.steps, _walk(on, layer, sums), layer.dtype)
+    last = recurrent.last_states(on, out, h0, layer.steps)
+    return x.with_values(out), above(x, level, last), sums.values
 
 
 def _walk(on, layer, sums):
@@ -73,16 +75,17 @@ def _walk(on, layer, sums):
 
 @ops.gru_grad.kernel("cpu", "cuda")
 def gru_grad(
-    on, x: LoDTensor, input_weight, weight, bias, h0, hidden, gates, grad, /, *, level, reverse, gate_activation,
-    candidate_activation, origin_mode, reset_after, weight_layout,
+    on, x: LoDTensor, input_weight, weight, bias, h0, hidden, gates, grad, grad_last, /, *, level, reverse,
+    gate_activation, candidate_activation, origin_mode, reset_after, weight_layout,
 ):  # fmt: skip
     given = input_weight, weight, bias, h0
     offsets, size = prepare(x, *given, level, reset_after, weight_layout)
     check_results(len(x.values), (gates, 3 * size), grad, size, hidden=(hidden, size))
+    check_last_gradient(grad_last, offsets, size)
     activations, modes = (gate_activation, candidate_activation), (origin_mode, reset_after)
     layer = _Layer(on, x, given, offsets, size, reverse, activations, modes, weight_layout)
     steps, kind, dtype = layer.steps, layer.kind, layer.dtype
-    by_gates, by_products, made, by_h = _walk_back(on, layer, hidden, gates, grad)
+    by_gates, by_products, made, by_h = _walk_back(on, layer, hidden, gates, grad, grad_last)
     found = [*recurrent.input_grads(on, x, layer.input_weight, by_gates, steps, dtype)]
     seen, skipped = recurrent.previous_states(on, hidden, layer.h0, steps, kind)
     by_seen = on.part(by_products, skipped, len(by_products))
@@ -97,7 +100,7 @@ def gru_grad(
         if math.prod(bias.shape) > 3 * size:
             sums.append(recurrent.column_sums(on, on.contiguous(on.columns_of(by_products, 2 * size, 3 * size))))
         found.append(on.joined([s.reshape(-1) for s in sums]).reshape(*bias.shape))
-    found += [recurrent.initial_grad(on, by_h, steps, h0)] if h0 is not None else []
+    found += [recurrent.initial_grad(on, by_h, steps, h0, grad_last)] if h0 is not None else []
     with np.errstate(over="ignore"):
         return tuple(on.convert(g, dtype) for g in found)
 
@@ -112,7 +115,7 @@ def _joined(on, gates, candidate, size, layout):
     return on.take_rows(blocks.reshape(3 * size, size), order).reshape(size, 3 * size)
 
 
-def _walk_back(on, layer, hidden, gates, grad):
+def _walk_back(on, layer, hidden, gates, grad, grad_last):
     """Walk the steps backwards.
 
     Returns the gradients of the sums of the gates, of the products with states, what the candidates saw, and the
@@ -126,7 +129,8 @@ def _walk_back(on, layer, hidden, gates, grad):
     if after and gates.size:
         made = on.matmul(on.take_rows(states, steps.previous), layer.candidate_weight)
         by_products = on.output(gates.shape, kind, None, gates)
-    by_h, carried, by_reset = (on.zeros((steps.first, size), kind, gates) for _ in range(3))
+    by_h = recurrent.carried_grad(on, grad_last, steps, size, kind, gates)
+    carried, by_reset = (on.zeros((steps.first, size), kind, gates) for _ in range(2))
     for at, now, before, count in reversed([*recurrent.walk(steps)] if gates.size else []):
         numbers, rows = (at, now, before, count), (at, at + count)
         inputs = gates, states, grad, by_h, made, layer.bias

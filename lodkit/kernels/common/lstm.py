@@ -10,6 +10,7 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.lstm import prepare, prepare_grad
+from ...ops.sequence_pool import above
 from ...ops.shared.recurrent import Steps, gate_type
 from . import recurrent
 from .gates import numbered
@@ -43,7 +44,8 @@ def lstm(
     sums = recurrent.Sums(on, x, input_weight, layer.steps, layer.kind)
     out, cells = _walk(on, layer, sums, sizes)
     hidden, cell = (recurrent.from_time_major(on, layer.steps, a, layer.dtype) for a in (out, cells))
-    return x.with_values(hidden), x.with_values(cell), sums.values
+    last = (recurrent.last_states(on, a, first, layer.steps) for a, first in ((hidden, h0), (cell, c0)))
+    return x.with_values(hidden), *(above(x, level, a) for a in last), x.with_values(cell), sums.values
 
 
 def _walk(on, layer, sums, sizes):
@@ -67,37 +69,41 @@ def _walk(on, layer, sums, sizes):
 
 @ops.lstm_grad.kernel("cpu", "cuda")
 def lstm_grad(
-    on, x: LoDTensor, input_weight, weight, bias, h0, c0, projection, hidden, cell, gates, grad, grad_cell, /, *,
-    level, reverse, gate_activation, cell_activation, candidate_activation, projection_activation, cell_clip,
-    projection_clip,
+    on, x: LoDTensor, input_weight, weight, bias, h0, c0, projection, hidden, cell, gates, grad, grad_cell,
+    grad_last, grad_last_cell, /, *, level, reverse, gate_activation, cell_activation, candidate_activation,
+    projection_activation, cell_clip, projection_clip,
 ):  # fmt: skip
     given, clips = (input_weight, weight, bias, h0, c0, projection), (cell_clip, projection_clip)
     sizes = prepare(x, *given, level, *clips, projection_activation)
-    prepare_grad(x, hidden, cell, gates, grad, grad_cell, sizes)
+    prepare_grad(x, hidden, cell, gates, grad, grad_cell, grad_last, grad_last_cell, sizes)
     activations = gate_activation, candidate_activation, cell_activation, projection_activation
     layer = _Layer(on, x, given, sizes, reverse, activations, clips)
     steps, kind, dtype = layer.steps, layer.kind, layer.dtype
     cells = recurrent.states_of(on, layer.c0, cell, steps, kind)
-    by_gates, by_projection, by_h, by_c = _walk_back(on, layer, cells, hidden, gates, grad, grad_cell, sizes)
+    by_results = grad, grad_cell, grad_last, grad_last_cell
+    by_gates, by_projection, by_h, by_c = _walk_back(on, layer, cells, hidden, gates, by_results, sizes)
     found = [*recurrent.input_grads(on, x, layer.input_weight, by_gates, steps, dtype)]
     seen, skipped = recurrent.previous_states(on, hidden, layer.h0, steps, kind)
     found.append(on.matmul(seen, on.part(by_gates, skipped, len(by_gates)), transpose="left"))
     if bias is not None:
         sums = [recurrent.column_sums(on, by_gates), *(_by_peepholes(on, by_gates, cells, steps, sizes))]
         found.append(on.joined([s.reshape(-1) for s in sums]).reshape(*bias.shape))
-    found += [recurrent.initial_grad(on, g, steps, s) for g, s in ((by_h, h0), (by_c, c0)) if s is not None]
+    first = (by_h, h0, grad_last), (by_c, c0, grad_last_cell)
+    found += [recurrent.initial_grad(on, g, steps, s, last) for g, s, last in first if s is not None]
     found += [by_projection] if projection is not None else []
     with np.errstate(over="ignore"):
         return tuple(on.convert(g, dtype) for g in found)
 
 
-def _walk_back(on, layer, cells, hidden, gates, grad, grad_cell, sizes):
+def _walk_back(on, layer, cells, hidden, gates, by_results, sizes):
     """Walk the steps backwards. Returns the gradients of the sums of gates, the projection and the first states."""
     steps, kind, projected = layer.steps, layer.kind, layer.projection is not None
+    grad, grad_cell, *by_last = by_results
     gates, grad = plain(on, gates, kind), recurrent.to_time_major(on, grad, steps, kind)
     by_cells = cells if grad_cell is None else recurrent.to_time_major(on, grad_cell, steps, kind)
     by_gates = on.output(gates.shape, kind, None, gates)
-    by_h, by_c = (on.zeros((steps.first, size), kind, gates) for size in (sizes.out, sizes.cell))
+    widths = zip(by_last, (sizes.out, sizes.cell), strict=True)
+    by_h, by_c = (recurrent.carried_grad(on, by, steps, width, kind, gates) for by, width in widths)
     made, given = by_gates, grad
     if projected:  # hidden states, and their gradients
         results = recurrent.to_time_major(on, hidden, steps, kind)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...arrays import check_values
 from ...lod import LoDTensor, SelectedRows
+from ...lod.packed_rows import check_packed
 from ...ops import quantized as ops
 from ...ops.quantized import FLOAT
 from ...ops.shared.reductions import pad_of
@@ -22,7 +23,7 @@ def quantize_rows(on, table, /, *, bits, search, out=None):
 
 @ops.dequantize_rows.kernel("cpu", "cuda")
 def dequantize_rows(on, rows, /, *, bits, out=None):
-    columns = ops.check_packed(rows, bits)
+    columns, _ = check_packed(rows, bits)
     out = on.output((*rows.shape[:-1], columns), FLOAT, out, rows)
     on.quantized.unpack(ops.as_matrix(rows, rows.shape[-1]), None, None, bits, ops.as_matrix(out, columns))
     return out

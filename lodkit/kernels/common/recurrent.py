@@ -80,9 +80,20 @@ def states_of(on, initial, values, steps, dtype):
 
 def from_time_major(on, steps, values, dtype):
     """The last rows of values, in the order of the steps, in that of x again, rounded to a type."""
-    rows = on.part(values, len(values) - len(steps.rows), len(values))
+    rows = on.take_rows(on.part(values, len(values) - len(steps.rows), len(values)), steps.places)
+    if rows.dtype == dtype:
+        return rows
     with np.errstate(over="ignore"):
-        return on.convert(on.take_rows(rows, steps.places), dtype)
+        return on.convert(rows, dtype)
+
+
+def last_states(on, values, initial, steps):
+    """The state of each sequence after its last step, of the states of all rows; of an empty one its initial state."""
+    ends, empty = steps.ends
+    out = on.take_rows(values, ends)
+    if initial is not None and len(empty):
+        on.scatter_rows(empty, on.take_rows(plain(on, initial, values.dtype), empty), out)
+    return out
 
 
 def bias_row(on, vector, width, dtype, like):
@@ -122,9 +133,19 @@ def input_grads(on, x, input_weight, by_sums, steps, dtype):
     return by_x, on.matmul(packed, by_sums, transpose="left")
 
 
-def initial_grad(on, carried, steps, like):
-    """The gradient by initial states: of empty sequences it is 0."""
-    out = on.zeros(like.shape, carried.dtype, carried)
+def carried_grad(on, by_last, steps, width, dtype, like):
+    """The gradients by states that a walk back starts with, longest sequences first: those by the last states, or 0."""
+    if by_last is None:
+        return on.zeros((steps.first, width), dtype, like)
+    return on.take_rows(plain(on, by_last, dtype), steps.order)
+
+
+def initial_grad(on, carried, steps, like, by_last):
+    """The gradient by initial states: of empty sequences, which end where they start, that by their last state."""
+    if by_last is None:
+        out = on.zeros(like.shape, carried.dtype, carried)
+    else:
+        out = on.convert(by_last, carried.dtype, new=True)
     if carried.size:
         on.scatter_rows(steps.order, carried, out)
     return out

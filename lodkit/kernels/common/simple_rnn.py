@@ -9,7 +9,8 @@ import numpy as np
 from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
-from ...ops.shared.recurrent import Steps, check_results, gate_type
+from ...ops.sequence_pool import above
+from ...ops.shared.recurrent import Steps, check_last_gradient, check_results, gate_type
 from ...ops.simple_rnn import prepare
 from . import recurrent
 from .gates import numbered
@@ -30,19 +31,21 @@ def simple_rnn(on, x: LoDTensor, input_weight, weight, bias, h0, /, *, level, re
         if at or h0 is not None:
             on.matmul(on.part(out, before, before + count), weight, on.part(products, 0, count))
         on.simple_rnn.step(sums, at, products, bias, *numbered(activation), count, now, out)
-    return x.with_values(recurrent.from_time_major(on, steps, out, dtype))
+    out = recurrent.from_time_major(on, steps, out, dtype)
+    return x.with_values(out), above(x, level, recurrent.last_states(on, out, h0, steps))
 
 
 @ops.simple_rnn_grad.kernel("cpu", "cuda")
 def simple_rnn_grad(
-    on, x: LoDTensor, input_weight, weight, bias, h0, hidden, grad, /, *, level, reverse, activation
+    on, x: LoDTensor, input_weight, weight, bias, h0, hidden, grad, grad_last, /, *, level, reverse, activation
 ):  # fmt: skip
     offsets, size = prepare(x, input_weight, weight, bias, h0, level)
     check_results(len(x.values), (None, size), grad, size, hidden=(hidden, size))
+    check_last_gradient(grad_last, offsets, size)
     dtype, kind = native(x.values.dtype), gate_type(x.values.dtype)
     matrix, first, steps = plain(on, weight, kind), plain(on, h0, kind), Steps(offsets, reverse)
     results, by_sums = (recurrent.to_time_major(on, a, steps, kind) for a in (hidden, grad))
-    by_h = on.zeros((steps.first, size), kind, by_sums)
+    by_h = recurrent.carried_grad(on, grad_last, steps, size, kind, by_sums)
     for at, _, _, count in reversed([*recurrent.walk(steps)] if by_sums.size else []):
         on.simple_rnn.step_grad(results, by_sums, by_h, *numbered(activation), math.inf, at, count)
         on.matmul(on.part(by_sums, at, at + count), matrix, on.part(by_h, 0, count), transpose="right")
@@ -50,6 +53,6 @@ def simple_rnn_grad(
     seen, skipped = recurrent.previous_states(on, hidden, first, steps, kind)
     found.append(on.matmul(seen, on.part(by_sums, skipped, len(by_sums)), transpose="left"))
     found += [recurrent.column_sums(on, by_sums).reshape(*bias.shape)] if bias is not None else []
-    found += [recurrent.initial_grad(on, by_h, steps, h0)] if h0 is not None else []
+    found += [recurrent.initial_grad(on, by_h, steps, h0, grad_last)] if h0 is not None else []
     with np.errstate(over="ignore"):
         return tuple(on.convert(g, dtype) for g in found)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays import matrix, native
 from ...jit import jitable, parallel_kernel, prange, segments_in, settings, simd
-from ...ops.quantized import PARAMS
+from ...lod.packed_rows import PARAMS_BYTES
 from ..common.codes import coder, greedy, grid
 from .primitives.gather import NO_WEIGHTS
 from .primitives.gradients import NO_IDS
@@ -30,14 +30,9 @@ def width_of(columns, bits, most=WIDTHS[0]):
     return next((w for w in WIDTHS if w <= min(columns, most)), 8 // bits)
 
 
-def _params_bytes(bits):
-    """Bytes of the scale and bias behind the codes of a row."""
-    return 2 * PARAMS[bits].itemsize
-
-
 def params_of(rows, bits):
     """A view of the scale and bias of each packed row; float16 as its bits."""
-    return rows[:, rows.shape[1] - _params_bytes(bits) :].view(np.float32 if bits == 8 else np.uint16)
+    return rows[:, rows.shape[1] - PARAMS_BYTES[bits] :].view(np.float32 if bits == 8 else np.uint16)
 
 
 def _searcher(width, grid_of, codes_of):
@@ -91,7 +86,7 @@ def quantize_kernel(bits, width, searches=False):
 @functools.cache
 def dequantize_kernel(bits, width):
     """Unpack rows: those at ids if any, else all; ``padding`` reads as zeros."""
-    each, size, behind = 8 // bits, width * bits // 8, _params_bytes(bits)
+    each, size, behind = 8 // bits, width * bits // 8, PARAMS_BYTES[bits]
 
     @parallel_kernel
     def kernel(rows, ids, padding, out):
@@ -112,7 +107,7 @@ def dequantize_kernel(bits, width):
 
 def _sums(bits, width, weighted, padded, prefetch):
     """The sum of W columns from byte j on: of a block of rows in float32, of more in double precision."""
-    size, behind = width * bits // 8, _params_bytes(bits)
+    size, behind = width * bits // 8, PARAMS_BYTES[bits]
     row_of, rows_left = access(size + behind, True, prefetch), rows_left_by(True)
 
     @uncounted
@@ -216,7 +211,7 @@ def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
         weighted, padded = weights is not None, padding_idx is not None
         weights = np.ascontiguousarray(weights, np.float32) if weighted else NO_WEIGHTS
         width = width_of(out.shape[1], bits)
-        prefetch, fetch, near = rows_ahead("sum", work, rows, width * bits // 8 + _params_bytes(bits), True)
+        prefetch, fetch, near = rows_ahead("sum", work, rows, width * bits // 8 + PARAMS_BYTES[bits], True)
         kernel = bag_kernel(bits, width, weighted, padded, prefetch)
         padding, chunk, block = padding_idx if padded else -1, settings.chunk_rows, settings.block_rows
         kernel(work, rows, ids, weights, padding, offsets, pool == "mean", pad, chunk, block, fetch, near, out)

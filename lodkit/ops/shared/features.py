@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from ...arrays import cast_to, check_gradient, check_values, dtype_of, from_lists, integers, is_array, to_device
+from ...arrays import check_gradient, check_values, dtype_of, from_lists, integers, is_array, mixed_types, to_device
 from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
@@ -22,7 +22,7 @@ def check_items(name, arrays):
                 f"{name}: input {i} has items of shape {tuple(x.shape[1:])}, input 0 {tuple(first.shape[1:])}"
             )
         if dtype_of(x) != dtype_of(first):
-            raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; {cast_to(dtype_of(first))}")
+            raise mixed_types(f"{name}: input {i}", dtype_of(x), "input 0", dtype_of(first))
     return check_values(dtype_of(first), name)
 
 

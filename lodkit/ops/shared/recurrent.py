@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import typing
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from ...arrays import check_gradient, check_values, native
 from ...errors import LodkitError, ShapeMismatchError
-from ...lod import RankTable
 from ...lod.levels import compiled
+from ...registry import inferred_level
 from .types import check_same_type
 
 Activation = typing.Literal["identity", "relu", "sigmoid", "tanh"]
@@ -21,7 +22,7 @@ ACTIVATIONS = typing.get_args(Activation)
 class Steps:
     """The steps of sequences that are not empty, longest first: step t has those that are longer than t.
 
-    A RankTable orders them; this is how layers read it.
+    Layers read the order of a RankTable, which keeps its arrays for others to read; these are of one call.
 
     Attributes
     ----------
@@ -35,14 +36,18 @@ class Steps:
         The row of x at each place in the order of the steps.
     places : int64 array
         The place of each row of x.
+    ends : pair of int64 arrays
+        The row of x at the last step of each sequence, -1 for an empty one; and which are empty.
     """
 
     def __init__(self, offsets, reverse):
-        table = RankTable._wrap((offsets,), *compiled().ranked(offsets))
-        self.counts = table._running.tolist()
-        self.first = table.counts[0]
-        self.order = table._index[: self.first]
-        self.rows, self.places, self._reverse = table._parts(reverse), table._places(reverse), reverse
+        order, running = compiled().ranked(offsets)
+        self._offsets, self._reverse, self.counts = offsets, reverse, running.tolist()
+        self.first = self.counts[0] if self.counts else 0
+        self.order = order[: self.first]
+        self.rows = compiled().time_major(offsets, order, running, reverse)
+        self.places = np.empty_like(self.rows)
+        self.places[self.rows] = np.arange(len(self.rows))
 
     def walk(self):
         """Of each step the place of its first row, and how many it has."""
@@ -59,6 +64,15 @@ class Steps:
         """
         before = np.array([self.first, *self.counts], np.int64)[:-1]
         return np.arange(len(self.rows)) + self.first - np.repeat(before, self.counts)
+
+    @functools.cached_property
+    def ends(self):
+        starts, stops = self._offsets[:-1], self._offsets[1:]
+        ends = starts if self._reverse else stops - 1
+        if self.first == len(ends):
+            return ends, ()
+        empty = starts == stops
+        return np.where(empty, -1, ends), np.flatnonzero(empty)
 
     @property
     def before(self):
@@ -174,9 +188,20 @@ def check_results(rows, gates, grad, out, **others):
 
 
 def refuse_gates(name, gradient):
-    """No gradient flows from the gates, which are returned for the gradient to read."""
+    """No gradient flows from the gates, which are there for the gradient to read."""
     if gradient is not None:
         raise LodkitError(f"{name} has no gradient by its gates; compute from its hidden states")
+
+
+def described_last(x, level, width):
+    """The description of the last states: a row for each sequence of a level, under the levels above it."""
+    return x.but(dims=(-1, width), lod_level=inferred_level(x, level))
+
+
+def check_last_gradient(grad, offsets, width, name="grad_last"):
+    """Check the gradient by the last states, which may be None."""
+    if grad is not None:
+        check_gradient(grad, (len(offsets) - 1, width), name)
 
 
 def present(*gradients):

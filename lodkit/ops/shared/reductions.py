@@ -68,10 +68,12 @@ def result_dtype(dtype, reduce, asked=None):
     dtype = check_values(dtype, reduce)
     if asked is not None:
         if dtype not in (np.float16, np.float32):
-            raise DTypeError(f"dtype={asked!r} is for float16 data, not {dtype}; convert the result with .astype(...)")
+            raise DTypeError(
+                f"dtype={asked!r} is for float16 data, not {dtype}; convert the result with .astype(np.{asked})"
+            )
         return np.dtype(asked)
     if dtype.kind == "i" and reduce in ("mean", "sqrt", "logsumexp", "logmeanexp"):
-        raise DTypeError(f"{reduce} of {dtype} values is no integer; {cast_to(np.float32)}")
+        raise DTypeError(f"{reduce} of {dtype} values is no integer; {cast_to(np.float64)}")
     return np.dtype(np.int64) if dtype.kind == "i" and reduce in ("sum", "prod") else dtype
 
 
@@ -95,11 +97,12 @@ def check_weights(weights, rows, dtype, reduce):
         raise ValueError(f"weights have a meaning with sum and mean, not with {reduce}")
     if weights.shape != (rows,):
         raise LoDError(f"weights have shape {weights.shape}, but there are {rows} rows; pass one weight per row")
-    if not all(x.kind == "f" and native(x) in VALUE_TYPES for x in (weights.dtype, dtype)):
-        raise DTypeError(
-            f"weights of type {weights.dtype} over values of type {dtype}; both must be floating, of at most 64 "
-            f"bits; {cast_to(np.float32)}"
-        )
+    for kind in (dtype, weights.dtype):
+        if kind.kind != "f" or native(kind) not in VALUE_TYPES:
+            raise DTypeError(
+                f"weights of type {weights.dtype} over values of type {dtype}; both must be floating, of at most 64 "
+                f"bits; {cast_to(np.float64, of=kind, which=f'the {kind} array ')}"
+            )
     return weights
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import cast_to, check_gradient, check_values, dtype_of, integers, native
+from ...arrays import check_gradient, check_values, dtype_of, integers, mixed_types, native
+from ...arrays.objects import remedy_of
 from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, RowIndexError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
@@ -70,7 +71,7 @@ def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
         if len(shape) != ndim or (_without(shape, axis) if axis else shape[1:]) != item:
             raise ShapeMismatchError(f"{name}: input {i} has values of shape {x.shape}, input 0 {first.shape}")
         if other.dtype is not values.dtype and dtype_of(other) != dtype_of(values):
-            raise DTypeError(f"{name}: input {i} is {x.dtype}, input 0 {first.dtype}; {cast_to(dtype_of(values))}")
+            raise mixed_types(f"{name}: input {i}", dtype_of(other), "input 0", dtype_of(values))
     return axis, level, check_values(values.dtype, what, floating=floating)
 
 
@@ -184,7 +185,7 @@ def check_sort_keys(keys, count, level):
     """Check that there is one key per part to sort."""
     keys = np.asarray(keys)
     if keys.dtype.kind not in "fiub":
-        raise DTypeError(f"sequence_sort: keys must be numbers, not {keys.dtype}")
+        raise DTypeError(f"sequence_sort: keys must be numbers, not {keys.dtype}; {remedy_of(keys.dtype)}")
     if keys.shape != (count,):
         what = "sequence" if level is None else "part of a sequence"
         raise ShapeMismatchError(

@@ -16,7 +16,7 @@ def check_tokens(name, values, what="x"):
     if dtype not in (np.int32, np.int64):
         if not values.shape[0]:
             return np.dtype(np.int64)
-        raise DTypeError(f"{name} takes int32 or int64, not {values.dtype}; {cast_to(np.int64)}")
+        raise DTypeError(f"{name} takes int32 or int64, not {values.dtype}; {cast_to(np.int64, of=dtype)}")
     return dtype
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...arrays import cast_to, check_values, native
-from ...errors import DTypeError
+from ...arrays import check_values, mixed_types, native
 
 
 def check_same_type(name, values, **others):
@@ -11,4 +10,4 @@ def check_same_type(name, values, **others):
     check_values(values.dtype, name, floating=True)
     for what, array in others.items():
         if array is not None and native(array.dtype) != native(values.dtype):
-            raise DTypeError(f"{name}: the {what} is {array.dtype}, the input {values.dtype}; {cast_to(values.dtype)}")
+            raise mixed_types(f"{name}: the {what}", array.dtype, "the input", values.dtype)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...arrays import cast_to, check_rows, check_values, from_lists, is_array, is_number, native, writable
+from ...arrays import cast_to, check_rows, check_values, from_lists, is_array, is_number, mixed_types, native, writable
 from ...errors import DTypeError, ShapeMismatchError
 from ...lod import SelectedRows
 from ..selected_rows import added
@@ -242,9 +242,11 @@ def check_states(name, target, names, states, rowwise=False, pairs=False, counte
             )
         if counter and i == vector:
             if array.dtype != np.int64:
-                raise DTypeError(f"{name}: {what} must be int64, not {array.dtype}; {cast_to(np.int64)}")
+                raise DTypeError(
+                    f"{name}: {what} must be int64, not {array.dtype}; {cast_to(np.int64, of=array.dtype)}"
+                )
         elif array.dtype != target.dtype and not (target.dtype == np.float16 and array.dtype == np.float32):
-            raise DTypeError(f"{name}: {what} is {array.dtype}, the parameter {target.dtype}; {cast_to(target.dtype)}")
+            raise mixed_types(f"{name}: {what}", array.dtype, "the parameter", target.dtype)
 
 
 def check_update(name, param, grad, names=(), states=(), rowwise=False, pairs=False, counter=False):
@@ -263,7 +265,7 @@ def check_update(name, param, grad, names=(), states=(), rowwise=False, pairs=Fa
 def check_grad_dtype(name, target, grad):
     """Refuse a gradient of another type than the parameter's."""
     if grad.dtype is not target.dtype and native(grad.dtype) != target.dtype:
-        raise DTypeError(f"{name}: the gradient is {grad.dtype}, the parameter {target.dtype}; {cast_to(target.dtype)}")
+        raise mixed_types(f"{name}: the gradient", grad.dtype, "the parameter", target.dtype)
 
 
 def check_merged(duplicates):
