@@ -119,6 +119,22 @@ def test_sizes_are_added_up_where_they_cannot_wrap():
     assert sorted(REVIEWED - found) == [], "no longer there"
 
 
+#: Where a tensor has just been made, and no check is needed.
+FRESH = {("arrays/cuda/libraries.py", "empty")}
+
+
+def test_the_memory_of_tensors_is_reached_by_one_door():
+    """``arrays/tensors.py`` looks whether the storage of a tensor is what it was; nobody else asks for its memory."""
+    found = set()
+    for file in {*PACKAGE.rglob("*.py")} - {PACKAGE / "arrays" / "tensors.py"}:
+        for function in ast.walk(ast.parse(file.read_text())):
+            if isinstance(function, ast.FunctionDef):
+                asked = {n.attr for n in ast.walk(function) if isinstance(n, ast.Attribute)}
+                if asked & {"numpy", "data_ptr", "untyped_storage", "__dlpack__"}:
+                    found.add((file.relative_to(PACKAGE).as_posix(), function.name))
+    assert found - FRESH == {("lod/exchange.py", "__dlpack__")}, "use lodkit.arrays.tensors"
+
+
 def test_only_one_file_knows_numba_flags():
     for file in [*(PACKAGE / "kernels").rglob("*.py"), *(PACKAGE / "ops").rglob("*.py")]:
         assert not re.search(r"\bnumba\.njit|from numba import|import numba\b", file.read_text()), file

@@ -12,8 +12,9 @@ import numpy as np
 from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_number, is_scalar, is_tensor, to_device
 from ..arrays.checks import is_plain_number
 from ..arrays.recorded import not_recorded, on_tape, plain_view, tracked
+from ..arrays.tensors import check_storage
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
-from ..errors import DTypeError
+from ..errors import DTypeError, LoDError
 from ..loading import load
 from ..public import public
 from ..tracebacks import shorten
@@ -154,6 +155,14 @@ class SelectedRows(Coordinates):
             rows = SelectedRows(rows, value, self.height)._rows
         return self._wrap(rows, value, self.height, self.is_merged)
 
+    def _whole(self):
+        """Return the value; raise if it was resized since, as NumPy and PyTorch allow."""
+        if is_tensor(self.value):
+            check_storage(self.value, "value")
+        if len(self._rows) != len(self.value):
+            raise LoDError(f"this SelectedRows lists {len(self._rows)} rows, its value has {len(self.value)} now")
+        return self.value
+
     def get_tensor(self) -> Values:
         """Return ``value``, one row per entry (Paddle's name)."""
         return self.value
@@ -230,7 +239,7 @@ class SelectedRows(Coordinates):
             raise DTypeError(
                 f"number has {number.bit_length()} bits, more than {self.value.dtype} holds; pass a smaller one"
             )
-        return self._with_value(operation(tracked(self.value), number))
+        return self._with_value(operation(tracked(self._whole()), number))
 
     def __mul__(self, number: typing.Any) -> SelectedRows:
         return self._scaled(operator.mul, number)
@@ -241,7 +250,7 @@ class SelectedRows(Coordinates):
         return self._scaled(operator.truediv, number)
 
     def __neg__(self) -> SelectedRows:
-        return self._with_value(-tracked(self.value))
+        return self._with_value(-tracked(self._whole()))
 
     if not typing.TYPE_CHECKING:  # a checker takes what has this for an array
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from ..arrays import refuse_overlap, tensor_of
-from ..arrays.tensors import array_of, changed, plain_array_of, refuse_duals, rounded_like
+from ..arrays.tensors import array_of, changed, plain_array_of, refuse_duals, rounded_like, shares
 from ..errors import OutputError
 from ..lod import LoDTensor, SelectedRows
 from .kinds import on_gpu
@@ -118,7 +118,7 @@ class Swap:
 
     def unusual(self, tensor, i):
         array = array_of(tensor, f"{self.name}: {self.label(i)}")
-        if array.__array_interface__["data"][0] != tensor.data_ptr():
+        if not shares(tensor, array):
             self.copies[id(tensor)] = tensor
         return array
 

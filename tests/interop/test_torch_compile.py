@@ -123,6 +123,30 @@ def test_inductor():
         torch.testing.assert_close(g.to_dense(), e.to_dense())
 
 
+@pytest.mark.parametrize("number", [np.float32(2), np.float64(-1.5), np.float16(3), np.float32("inf"), 2, 2.5])
+def test_attributes_that_are_numbers(number):
+    def pooled(x):
+        return bridge.sequence_pool(x, pad_value=number)
+
+    x = bridge.ragged(torch.ones(4, 3, requires_grad=True), [2, 0, 2])
+    expected, found = pooled(x), compiled(pooled)(x)
+    assert torch.equal(found, expected)
+    assert torch.equal(*(torch.autograd.grad(y[0].sum(), x.values)[0] for y in (found, expected)))
+
+
+def test_an_attribute_that_changes():
+    x = bridge.ragged(torch.ones(4, 3), [2, 0, 2])
+    pooled = compiled(lambda x, number: bridge.sequence_pool(x, pad_value=number))
+    assert [pooled(x, number)[1, 0].item() for number in (1, 2, 3, 2.5, 3.5, 1)] == [1, 2, 3, 2.5, 3.5, 1]
+
+
+def test_numbers_that_a_graph_does_not_know():
+    x = bridge.ragged(torch.ones(4, 3), [2, 0, 2])
+    for number in (np.int64(3), torch.tensor(3)):
+        with pytest.raises(torch._dynamo.exc.Unsupported, match="max_length is a"):
+            compiled(lambda x, n=number: bridge.sequence_pad(x, max_length=n)[0])(x)
+
+
 def test_sequences_come_back_as_lodtensors():
     x = bridge.ragged(torch.randn(5, 4, requires_grad=True), [1, 1], [2, 3])
     y = compiled(lambda x: bridge.sequence_softmax(x))(x)

@@ -7,10 +7,12 @@ import typing
 import numpy as np
 import torch
 
+from ...arrays.tensors import check_storage
 from ...lod import LoDTensor, SelectedRows
 from ...lod.levels import frozen
 from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import embedding_bag_grad
+from .operands import array
 
 _aten = torch.ops.aten
 MANY = 8  # backwards that are kept as they are
@@ -40,11 +42,11 @@ class Part(typing.NamedTuple):
 
     def array(self):
         """The gradient of the bags."""
-        return self.grad.numpy()
+        return array(self.grad, "the gradient")
 
     def factors(self):
         """A factor for each id: with these the bags are summed."""
-        offsets, plain = self.bags._lod[-1], self.grad.numpy().dtype
+        offsets, plain = self.bags._lod[-1], self.array().dtype
         if self.pool == "sum":
             ones = np.ones(int(offsets[-1]), plain)
             return ones if self.weights is None else self.weights
@@ -142,13 +144,17 @@ class BagGradient(torch.Tensor):
 
 def _like(x):
     """An array like the table, without memory."""
-    return np.broadcast_to(np.zeros((), x.parts[0].grad.numpy().dtype if x.parts else np.float32), tuple(x.shape))
+    return np.broadcast_to(np.zeros((), x.parts[0].array().dtype if x.parts else np.float32), tuple(x.shape))
 
 
-def rows_of(x):
-    """SelectedRows over arrays, of a sparse COO tensor; over tensors on a GPU."""
+def rows_of(x, name="the gradient"):
+    """SelectedRows over arrays, of a sparse COO tensor; over tensors on a GPU. bfloat16 becomes float32."""
+    if x.is_cuda and x.dtype is torch.bfloat16:  # which kernels lack there; on the CPU the array is in float32
+        for part in (x._indices(), x._values()):
+            check_storage(part, name)
+        x = x.float()
     found = SelectedRows.from_torch(x)
-    return found._with_value(found.value.numpy()) if found.value.is_cpu else found
+    return found._with_value(array(found.value, name)) if found.value.is_cpu else found
 
 
 def _parts_of(x):

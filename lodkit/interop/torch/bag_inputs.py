@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from ...arrays.remedies import remedy_for
+from ...arrays.tensors import array_of, check_storage, plain_array_of
 from ...errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
 from ...jit import njit
 from ...lod import LoDTensor
@@ -65,7 +66,7 @@ def bags_of(x, offsets, include_last_offset, like=None):
         raise ValueError(f"input, a {type(x).__name__}, has offsets of its own; leave out offsets")
     if not isinstance(x, LoDTensor):
         x = from_nested(LoDTensor, x)
-    if x.values is None:
+    if x._whole() is None:
         raise ValueError("input is structure without values; set ids with set_values")
     bags = check_bag(x, "EmbeddingBag")
     flat = bags._values
@@ -83,10 +84,12 @@ def _ids_of(x, name="input", like=None):
         if x.device != like.device:
             raise DeviceError(f"{name} is on {x.device}, the table on {like.device}; call .to({str(like.device)!r})")
         return x
-    try:
-        return x.numpy()
-    except (TypeError, RuntimeError) as error:
-        raise TypeError(f"{name} is on {x.device}; the table is on the CPU; call .cpu()") from error
+    found = plain_array_of(x)
+    if found is not None:
+        return found
+    if x.is_cuda:
+        raise DeviceError(f"{name} is on {x.device}; the table is on the CPU; call .cpu()")
+    return array_of(x, name)
 
 
 def _by_offsets(x, starts, whole, like=None):
@@ -133,6 +136,13 @@ def own(bags):
     return LoDTensor._wrap(np.array(bags._values, np.int64), bags._lod)
 
 
+def renorm(table, ids, max_norm, norm_type):
+    """Give the rows that are read at most the largest norm, in place."""
+    check_storage(table, "the table")
+    with torch.no_grad():
+        torch.embedding_renorm_(table.detach(), ids, max_norm, norm_type)
+
+
 def weights_of(weights, x, bags, dtype):
     """Weights of the ids as a tensor of one dimension, or None."""
     if weights is None:
@@ -140,7 +150,7 @@ def weights_of(weights, x, bags, dtype):
     if isinstance(weights, LoDTensor):
         if not isinstance(x, LoDTensor) or not weights.same_lod(x):
             raise ShapeMismatchError("per_sample_weights is a LoDTensor of another structure than input")
-        weights = torch.as_tensor(weights.values)
+        weights = torch.as_tensor(weights._whole())
     elif isinstance(x, torch.Tensor) and x.is_nested:
         if not weights.is_nested or not torch.equal(weights.offsets(), x.offsets()):
             raise ShapeMismatchError("per_sample_weights must be nested as input is, with the same lengths")

@@ -14,7 +14,7 @@ from ...ops.sequence_pool import Pool, sequence_pool
 from ...tracebacks import shorten
 from .autograd import differentiable
 from .bag_function import Bag, reduced
-from .bag_inputs import bags_of, own, weights_of, without
+from .bag_inputs import bags_of, own, renorm, weights_of, without
 from .bag_on_gpu import on_gpu
 from .nested import from_nested, ragged
 
@@ -157,7 +157,9 @@ include_last_offset, padding_idx, device, dtype
             raise
 
     def _forward(self, input, offsets, weights):
-        weight, mode = self.weight, self.mode
+        weight, mode = self._parameters.get("weight"), self.mode  # 0.4 us less than by self.weight
+        if weight is None:  # it is parametrized
+            weight = self.weight
         kind = _PLAIN.get((mode, self.sparse, self.fused, self.scale_grad_by_freq, weight.dtype)) or self._check()
         if weights is not None and mode != "sum":
             raise NotImplementedError(f"per_sample_weights have a meaning with mode='sum', not {mode!r}")
@@ -182,10 +184,7 @@ include_last_offset, padding_idx, device, dtype
         """Bags and weights without padding, after the rows that are read were given at most the largest norm."""
         self._checked_ids(input, bags)
         if self.max_norm is not None and len(bags._values):
-            with torch.no_grad():
-                torch.embedding_renorm_(
-                    weight.detach(), torch.from_numpy(own(bags)._values), self.max_norm, self.norm_type
-                )
+            renorm(weight, torch.from_numpy(own(bags)._values), self.max_norm, self.norm_type)
         if self.padding_idx is not None:
             bags, kept = without(bags, self.padding_idx)
             if kept is not None and weights is not None:

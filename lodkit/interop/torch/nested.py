@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ...arrays.remedies import remedy_for
-from ...arrays.tensors import tensor_of
+from ...arrays.tensors import numbers_of, tensor_of
 from ...arrays.types import ArrayLike, Levels
 from ...errors import LoDError, LoDLevelError
 from ...lod import LoDTensor
@@ -59,7 +59,7 @@ def over(kind, values, levels):
 
 def integers(x):
     """A vector of integers on the CPU."""
-    return x.detach().cpu().numpy() if isinstance(x, torch.Tensor) else x
+    return numbers_of(x, "a vector of integers") if isinstance(x, torch.Tensor) else x
 
 
 def from_nested(kind, nested):
@@ -133,7 +133,7 @@ def keyed(tensors: Mapping[str, LoDTensor]) -> tuple[list[str], torch.Tensor, to
 
 def values_tensor(t):
     """The values of a LoDTensor as a tensor over the same memory."""
-    values = t.values
+    values = t._whole()
     if isinstance(values, torch.Tensor):
         return values
     return tensor_of(values) if isinstance(values, np.ndarray) else torch.as_tensor(values)
