@@ -46,8 +46,9 @@ _seen: dict = {}
 
 @functools.lru_cache(maxsize=4096)
 def parsed(call):
-    """Frames and attributes of a call that ``library.written`` wrote."""
-    return ast.literal_eval(_Numbers().visit(ast.parse(call, mode="eval")))
+    """Frames, attributes and names of a call that ``library.written`` wrote, and what follows them."""
+    found = ast.literal_eval(_Numbers().visit(ast.parse(call, mode="eval")))
+    return found if len(found) > 2 else (*found, ())
 
 
 def resolved(call, tensors):

@@ -70,8 +70,8 @@ def overload(op, reads_outputs):
 def written(inputs, attrs):
     """Flatten inputs: their tensors, and the string that says how to put them together again.
 
-    ``([None, 0, 1, ...], {attributes}, [names])``: for each input None, 0 for a tensor, or the number of levels; names
-    of attributes whose numbers are the last tensors: scalars of NumPy, which torch.compile makes tensors of the graph.
+    ``([None, 0, 1, ...], {attributes})``: for each input None, 0 for a tensor, or the number of levels. Third, where
+    there are any, names of attributes whose numbers are the last tensors: scalars of NumPy, as torch.compile takes them.
     """
     tensors, frames = [], []
     for x in inputs:
@@ -100,7 +100,7 @@ def written(inputs, attrs):
             raise TypeError(f"{name} is a tensor, which a graph has no number of; pass a number")
         else:
             known[name] = guard_scalar(value) if type(value) in (int, float) else value
-    return tensors, repr((tuple(frames), known, tuple(names)))
+    return tensors, repr((tuple(frames), known, tuple(names)) if names else (tuple(frames), known))
 
 
 def _number(name, value):
