@@ -220,6 +220,34 @@ def _norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     return torch.linalg.vector_norm(torch.from_numpy(x.selected_rows().merge().value), ord, dtype=dtype)
 
 
+def _is_finite(x):
+    """Whether all sums of a gradient are finite; by a bound of them, where this says so without a row for every id."""
+    bound = 0.0
+    for part in x.parts:
+        lengths = np.diff(part.bags._lod[-1])
+        most = np.abs(part.array().reshape(len(lengths), -1)).max(axis=1, initial=0).astype(np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):  # of inf: what is not sure is looked at below
+            if part.weights is None:
+                bound += (most[lengths > 0] * lengths[lengths > 0]).sum()
+            else:
+                bound += (np.repeat(most, lengths) * np.abs(part.weights)).sum(dtype=np.float64)
+    if bound <= torch.finfo(x.dtype).max:
+        return True
+    return bool(np.isfinite(x.selected_rows().merge().value).all())
+
+
+def _unscale(grads, found_inf, inv_scale):
+    """What ``torch.amp.GradScaler`` does to gradients: divide by the scale, and say where one is not finite."""
+    others = [x for x in grads if not isinstance(x, BagGradient)]
+    if others:
+        torch._amp_foreach_non_finite_check_and_unscale_(others, found_inf, inv_scale)
+    for x in grads:
+        if isinstance(x, BagGradient):
+            if not _is_finite(x):
+                found_inf.fill_(1)
+            _replace(x, _scaled(x, inv_scale))
+
+
 #: PyTorch's functions that this gradient has.
 _RULES = {
     _aten.detach.default: lambda x: _made_like(x, x.parts),
@@ -234,4 +262,5 @@ _RULES = {
     _aten.neg.default: lambda x: _made_like(x, _scaled(x, -1)),
     _aten.zero_.default: lambda x: _replace(x, ()),
     _aten.linalg_vector_norm.default: _norm,
+    _aten._amp_foreach_non_finite_check_and_unscale_.default: _unscale,
 }

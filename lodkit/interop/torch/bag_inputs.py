@@ -15,7 +15,7 @@ from ...lod import LoDTensor
 from ...lod.levels import frozen
 from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import check_bag
-from .nested import from_nested
+from .nested import from_nested, is_jagged, is_keyed
 
 _IDS = (torch.int64, torch.int32)
 
@@ -58,6 +58,12 @@ def bags_of(x, offsets, include_last_offset, like=None):
             return LoDTensor._wrap(_ids_of(x, like=like).reshape(-1), (_equal_offsets(*x.shape),))
         raise ValueError(f"input has {dims} dimensions; pass ids with offsets, or a matrix of one bag a row")
     if not isinstance(x, LoDTensor | torch.Tensor):
+        if is_jagged(x):
+            one, other = ("[key]", ": a table reads one key") if is_keyed(x) else ("", "")
+            raise TypeError(
+                f"input is a {type(x).__name__}{other}; pass ids{one} of ids, weights = "
+                f"LoDTensor.from_torch(input, weights=True), and per_sample_weights=weights{one} where there are weights"
+            )
         raise TypeError(
             f"input must be a tensor of ids, a LoDTensor or a nested tensor, got {type(x).__name__}; "
             f"{remedy_for(x, 'input', 'LoDTensor')}"
@@ -134,6 +140,12 @@ def _equal_offsets(count, length):
 def own(bags):
     """Bags whose ids are a copy, as int64: what backward, which may come late, is given."""
     return LoDTensor._wrap(np.array(bags._values, np.int64), bags._lod)
+
+
+def check_pool(weights, mode):
+    """Refuse weights of the ids with other modes than sum, as PyTorch does."""
+    if weights is not None and mode != "sum":
+        raise NotImplementedError(f"per_sample_weights have a meaning with mode='sum', not {mode!r}")
 
 
 def renorm(table, ids, max_norm, norm_type):

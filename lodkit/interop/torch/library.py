@@ -67,18 +67,22 @@ def overload(op, reads_outputs):
     return _defined[op.name]
 
 
-def written(inputs, attrs):
+def written(inputs, attrs, offsets=None):
     """Flatten inputs: their tensors, and the string that says how to put them together again.
 
     ``([None, 0, 1, ...], {attributes})``: for each input None, 0 for a tensor, or the number of levels. Third, where
-    there are any, names of attributes whose numbers are the last tensors: scalars of NumPy, as torch.compile takes them.
+    there are any, names of attributes whose numbers are the last tensors: scalars of NumPy are tensors of a graph.
+    ``offsets`` are those of inputs that are the values of a LoDTensor of one level, by position.
     """
-    tensors, frames = [], []
-    for x in inputs:
+    tensors, frames, offsets = [], [], offsets or {}
+    for i, x in enumerate(inputs):
         if x is None:
             frames.append(None)
             continue
-        if isinstance(x, LoDTensor):
+        if i in offsets:
+            tensors += [x, offsets[i]]
+            frames.append(1)
+        elif isinstance(x, LoDTensor):
             tensors.append(torch.as_tensor(x._values))
             tensors += [torch.as_tensor(level) for level in x._lod]
             frames.append(len(x._lod))
