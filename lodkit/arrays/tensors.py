@@ -140,8 +140,7 @@ def check_storage(tensor, name):
     if needed > have:
         raise LodkitError(
             f"{name} of shape {tuple(tensor.shape)} needs {needed} bytes, its storage has {have} now: it was resized "
-            f"after the tensor was made; resize it back, tensor.untyped_storage().resize_({needed}), and fill it "
-            "(FSDP: call within summon_full_params, or after unshard)"
+            f"after the tensor was made; resize it back, tensor.untyped_storage().resize_({needed}), and fill it"
         )
     return tensor
 

@@ -228,9 +228,9 @@ def _is_finite(x):
         most = np.abs(part.array().reshape(len(lengths), -1)).max(axis=1, initial=0).astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore"):  # of inf: what is not sure is looked at below
             if part.weights is None:
-                bound += (most[lengths > 0] * lengths[lengths > 0]).sum()
+                bound += most[lengths > 0] @ lengths[lengths > 0]
             else:
-                bound += (np.repeat(most, lengths) * np.abs(part.weights)).sum(dtype=np.float64)
+                bound += np.repeat(most, lengths) @ np.abs(part.weights, dtype=np.float64)
     if bound <= torch.finfo(x.dtype).max:
         return True
     return bool(np.isfinite(x.selected_rows().merge().value).all())

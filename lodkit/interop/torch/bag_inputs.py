@@ -62,7 +62,7 @@ def bags_of(x, offsets, include_last_offset, like=None):
             one, other = ("[key]", ": a table reads one key") if is_keyed(x) else ("", "")
             raise TypeError(
                 f"input is a {type(x).__name__}{other}; pass ids{one} of ids, weights = "
-                f"LoDTensor.from_torch(input, weights=True), and per_sample_weights=weights{one} where there are weights"
+                f"LoDTensor.from_torch(input, weights=True), and per_sample_weights=weights{one} if there are weights"
             )
         raise TypeError(
             f"input must be a tensor of ids, a LoDTensor or a nested tensor, got {type(x).__name__}; "
