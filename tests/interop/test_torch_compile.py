@@ -177,6 +177,16 @@ def test_an_exported_module(settings, dims):
         exported(ids + 100, *others)
 
 
+@pytest.mark.parametrize("padding_idx", [None, 1])
+@pytest.mark.parametrize("offsets", [[0, 4, 2, 5], [0, -2, 4, 5], [1, 2, 3, 5], [0, 2, 3, 9]])
+def test_offsets_are_checked_where_an_exported_module_runs(offsets, padding_idx):
+    module = bridge.EmbeddingBag(20, 4, padding_idx=padding_idx)
+    ids = torch.tensor([0, 2, 1, 1, 3])
+    exported = torch.export.export(module, (ids, torch.tensor([0, 1, 2, 3]))).module()
+    with pytest.raises((lodkit.LoDError, IndexError, RuntimeError)):
+        exported(ids, torch.tensor(offsets))
+
+
 def test_modules_that_are_not_exported():
     ids, weights = torch.tensor([[1, 2]]), torch.ones(1, 2)
     for settings, given, error, message in (
