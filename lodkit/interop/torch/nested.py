@@ -201,10 +201,9 @@ def keyed(tensors: Mapping[str, LoDTensor], weights: Mapping[str, LoDTensor] | N
             if key not in weights or key not in tensors or not weights[key].same_lod(tensors[key]):
                 raise LoDMismatchError(f"weights[{key!r}] and tensors[{key!r}] are not of one structure, or one lacks")
         factors = _end_to_end([weights[key] for key in tensors])
-    lengths = [torch.from_numpy(t.lengths()) for t in parts]
     batches = None if len({*map(len, parts)}) < 2 else [[len(t)] for t in parts]
-    lengths = torch.cat(lengths) if lengths else torch.empty(0, dtype=torch.int64)
-    return Keyed(list(tensors), _end_to_end(parts), factors, lengths, None, None, batches)
+    lengths = [torch.empty(0, dtype=torch.int64), *(torch.from_numpy(t.lengths()) for t in parts)]
+    return Keyed(list(tensors), _end_to_end(parts), factors, torch.cat(lengths), None, None, batches)
 
 
 def _end_to_end(parts):
