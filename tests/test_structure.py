@@ -79,6 +79,7 @@ REVIEWED = {
     ("arrays/array_functions.py", "np.cumprod(np.concatenate([ones, flat[..., :0:-1]], -1), -1)"),
     ("arrays/array_functions.py", "np.cumsum(np.flip(grad, along), along)"),
     ("arrays/array_functions.py", "np.cumsum(x, axis, dtype)"),
+    ("interop/torch/bag_in_graphs.py", "kept.cumsum(0)"),  # of ids that are in memory
     ("kernels/cpu/chunk_eval.py", "counts.sum(axis=0)"),  # of steps that are in memory
     ("kernels/cpu/ranges.py", "lengths.sum(axis=1)"),  # which lengths_to_offsets added up before
     ("kernels/cpu/sequence_attention.py", "np.cumsum(lengths * (lengths + ROW))"),  # float64
@@ -117,6 +118,22 @@ def test_sizes_are_added_up_where_they_cannot_wrap():
         found |= {(file.relative_to(PACKAGE).as_posix(), text) for text in additions.found}
     assert sorted(found - REVIEWED) == [], "use lodkit.arrays.sizes, or lodkit.lod.offsets.lengths_to_offsets"
     assert sorted(REVIEWED - found) == [], "no longer there"
+
+
+#: Where a tensor has just been made, and no check is needed.
+FRESH = {("arrays/cuda/libraries.py", "empty")}
+
+
+def test_the_memory_of_tensors_is_reached_by_one_door():
+    """``arrays/tensors.py`` looks whether the storage of a tensor is what it was; nobody else asks for its memory."""
+    found = set()
+    for file in {*PACKAGE.rglob("*.py")} - {PACKAGE / "arrays" / "tensors.py"}:
+        for function in ast.walk(ast.parse(file.read_text())):
+            if isinstance(function, ast.FunctionDef):
+                asked = {n.attr for n in ast.walk(function) if isinstance(n, ast.Attribute)}
+                if asked & {"numpy", "data_ptr", "untyped_storage", "__dlpack__"}:
+                    found.add((file.relative_to(PACKAGE).as_posix(), function.name))
+    assert found - FRESH == {("lod/exchange.py", "__dlpack__")}, "use lodkit.arrays.tensors"
 
 
 def test_only_one_file_knows_numba_flags():

@@ -47,12 +47,42 @@ def array_of(tensor, name, *, record=True):
 
 
 def plain_array_of(tensor):
-    """A NumPy array over the memory of an ordinary tensor, in 0.4 us; None for one that ``array_of`` looks at."""
+    """A NumPy array over the memory of an ordinary tensor, in 0.5 us; None for one that ``array_of`` looks at."""
     try:
-        array = tensor.numpy()
+        have = tensor.untyped_storage().nbytes()
+        if have == tensor.nbytes and tensor.is_contiguous() and not tensor.storage_offset():  # a whole one, in 0.25 us
+            return tensor.numpy()
+        return tensor.numpy() if _needed(tensor) <= have else None
     except (RuntimeError, TypeError):
         return None
-    return array if array.nbytes == tensor.untyped_storage().nbytes() else None
+
+
+def numbers_of(tensor, name="a tensor"):
+    """The numbers of a dense tensor on any device: as ``array_of`` on the CPU, else copied to there."""
+    tensor = tensor.detach()
+    if tensor.is_cuda and tensor.layout is sys.modules["torch"].strided and not tensor.is_nested:
+        tensor = check_storage(tensor, name).cpu()
+    return array_of(tensor, name)
+
+
+def address_of(tensor, name="a tensor"):
+    """The address of the memory of a contiguous tensor, on any device."""
+    return check_storage(tensor, name).data_ptr()
+
+
+def shares(tensor, array):
+    """Whether an array that was made of a tensor is over its memory, not a copy."""
+    return array.__array_interface__["data"][0] == tensor.data_ptr()
+
+
+def starts_with(tensor, other):
+    """Whether the memory of two tensors starts at one place."""
+    return tensor.data_ptr() == other.data_ptr()
+
+
+def traced_array_of(tensor):
+    """The array of a tensor that torch.compile traces, which has no memory yet."""
+    return tensor.numpy()
 
 
 def _unusual(tensor, name, record):
@@ -103,14 +133,26 @@ def _short(name):
 
 
 def check_storage(tensor, name):
-    """Raise if the storage of a tensor was made smaller than the tensor: PyTorch itself would read beyond its end."""
-    last = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True)) + 1
+    """Return ``tensor``; raise if its storage was made smaller since: PyTorch itself would read beyond its end."""
     have = tensor.untyped_storage().nbytes()
-    if tensor.numel() and last * tensor.itemsize > have:
+    if have == tensor.nbytes and tensor.is_contiguous() and not tensor.storage_offset():
+        return tensor
+    needed = _needed(tensor)
+    if needed > have:
         raise LodkitError(
-            f"{name} of shape {tuple(tensor.shape)} needs {last * tensor.itemsize} bytes, its storage has {have} now: "
-            "it was resized after the tensor was made"
+            f"{name} of shape {tuple(tensor.shape)} needs {needed} bytes, its storage has {have} now: it was resized "
+            f"after the tensor was made; resize it back, tensor.untyped_storage().resize_({needed}), and fill it"
         )
+    return tensor
+
+
+def _needed(tensor):
+    """Bytes from the start of a tensor's storage to its last element."""
+    start, size = tensor.storage_offset(), tensor.itemsize
+    if tensor.is_contiguous():
+        return start * size + tensor.nbytes if tensor.nbytes else 0
+    last = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+    return (start + last + 1) * size
 
 
 def refuse_duals(name, numbers):
@@ -176,7 +218,7 @@ def changed(tensor):
 
 def write_back(tensor, array):
     """Give a tensor the numbers of the array that was made of it, if that was a copy."""
-    if array.__array_interface__["data"][0] == tensor.data_ptr():
+    if shares(tensor, array):
         changed(tensor)
     else:
         tensor.detach().copy_(tensor_of(array))

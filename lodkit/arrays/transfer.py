@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DeviceError
 from .generic import device_of
 from .recorded import not_recorded, on_tape
-from .tensors import is_tensor
+from .tensors import is_tensor, numbers_of
 
 _TO_CUDA = {
     "cupy": lambda module, array: module.asarray(array),
@@ -49,7 +49,7 @@ def _to_cpu(array):
         if hasattr(array, method):
             return getattr(array, method)()
     if hasattr(array, "detach"):
-        return array.detach().cpu().numpy()
+        return numbers_of(array)
     from .cuda import view
 
     return view(array).read()

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import array_of, check_values, is_cpu_tensor, tensor_of
 from ..arrays.recorded import plain_view
+from ..arrays.tensors import check_storage
 from ..errors import DTypeError, ShapeMismatchError
 from ..lod.indexing import require_cpu
 
@@ -16,9 +17,9 @@ def to_torch(x):
     """``SelectedRows.to_torch``."""
     import torch
 
-    x._whole()
+    value = x._whole()
     rows = torch.from_numpy(x._rows.copy()) if isinstance(x._rows, np.ndarray) else torch.as_tensor(x._rows).clone()
-    value = tensor_of(x._value) if isinstance(x._value, np.ndarray) else torch.as_tensor(x._value)
+    value = tensor_of(value) if isinstance(value, np.ndarray) else torch.as_tensor(value)
     return torch.sparse_coo_tensor(
         rows[None], value, tuple(x.shape), is_coalesced=True if x.is_merged else None, check_invariants=False
     )
@@ -39,8 +40,9 @@ def from_torch(kind, tensor):
         raise ShapeMismatchError(f"the tensor has {tensor.sparse_dim()} sparse dimensions, not 1; call .to_sparse(1)")
     if tensor.requires_grad:
         raise TypeError("the tensor requires grad; pass tensor.detach()")
-    rows, value = tensor._indices()[0], tensor._values()  # public names refuse tensors that are not coalesced
-    made = kind(rows, value, tensor.shape[0])
+    rows, value = tensor._indices(), tensor._values()  # public names refuse tensors that are not coalesced
+    check_storage(rows, "the indices of the tensor")
+    made = kind(rows[0], value, tensor.shape[0])
     merged = tensor.is_coalesced() and made.device == "cpu" and bool((np.diff(made._rows) > 0).all())
     return kind._wrap(made._rows, made.value, made.height, merged)
 

@@ -182,5 +182,5 @@ class Familiar:
     @needs_memory
     def copy(self) -> Self:
         """Return a tensor with values of its own; the structure, which is read-only, is shared."""
-        values = tracked(self._values)
+        values = tracked(self._whole())
         return self.with_values(values.clone() if is_tensor(values) else copy.deepcopy(values))

@@ -23,6 +23,7 @@ from ..arrays import (
 )
 from ..arrays.objects import refuse_objects
 from ..arrays.recorded import on_tape, plain_view, tracked
+from ..arrays.tensors import check_storage
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
 from ..errors import LoDError, SegmentIdError
 from ..tracebacks import surface
@@ -212,6 +213,7 @@ class Conversions(Familiar):
         torch = sys.modules["torch"]
         parts = [torch.as_tensor(s) for s in sequences if is_tensor(s) or len(s)]
         for i, part in enumerate(parts):
+            check_storage(part, f"sequence {i}")
             if part.shape[1:] != parts[0].shape[1:] or not part.ndim:
                 raise LoDError(
                     f"sequence {i} has shape {tuple(part.shape)}, the first {tuple(parts[0].shape)}; "

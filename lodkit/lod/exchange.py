@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays.recorded import refuse
+from ..arrays.tensors import check_storage, is_tensor
 
 
 class Exchange:
@@ -36,4 +37,6 @@ class Exchange:
         values = refuse(self._values, "DLPack")
         if not hasattr(values, "__dlpack__"):
             raise BufferError(f"{type(values).__name__} has no DLPack; pass t.to('cpu')")
+        if is_tensor(values):
+            check_storage(values, "values")
         return values

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import cast, is_array, plain_array, plain_rows
 from ..arrays.objects import refuse_objects
-from ..arrays.tensors import array_of, is_tensor, tensor_of
+from ..arrays.tensors import array_of, check_storage, is_tensor, tensor_of
 from ..errors import DTypeError, LoDError
 from .encodings import MAX_DEPTH
 
@@ -146,7 +146,7 @@ def _row_array(rows, lengths, dtype, name):
     """Rows, which are numbers, arrays or lists of numbers, as one array."""
     try:
         if rows and all(map(is_tensor, rows)):
-            made = sys.modules["torch"].stack([*rows])
+            made = sys.modules["torch"].stack([check_storage(row, f"{name}[{i}]") for i, row in enumerate(rows)])
             return made if dtype is None else cast_values(made, dtype)
         rows = plain_rows(rows, "a row")
         if dtype is None or not set(map(type, rows)) <= _NUMBERS:

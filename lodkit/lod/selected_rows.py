@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_number, is_scalar, is_tensor, to_device
 from ..arrays.checks import is_plain_number
 from ..arrays.recorded import not_recorded, on_tape, plain_view, state, tracked
+from ..arrays.tensors import check_storage
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
 from ..errors import DTypeError, LoDError
 from ..loading import load
@@ -165,12 +166,15 @@ class SelectedRows(Coordinates):
         return self._wrap(rows, value, self.height, self.is_merged)
 
     def _whole(self, what="this SelectedRows"):
-        """Return the value; raise if it was resized since, which NumPy allows."""
-        shape, count = tuple(self._value.shape), len(self._rows)
+        """Return the value; raise if it was resized since, as NumPy and PyTorch allow."""
+        value, count = self._value, len(self._rows)
+        if is_tensor(value):
+            check_storage(value, "value")
+        shape = tuple(value.shape)
         if shape[:1] != (count,):
             now = shape[0] if shape else f"shape {shape}"
             raise LoDError(f"{what} lists {count} rows, its value has {now} now; make it anew")
-        return self._value
+        return value
 
     def get_tensor(self) -> Values:
         """Return ``value``, one row per entry (Paddle's name)."""

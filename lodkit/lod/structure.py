@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import integer
+from ..arrays.tensors import check_storage, is_tensor
 from ..arrays.types import Array
 from ..errors import LoDLevelError
 from . import levels as _levels
@@ -26,8 +27,10 @@ class Structure:
         return level % levels
 
     def _whole(self):
-        """Return the values, None for structure alone; raise if they were resized since, which NumPy allows."""
+        """Return the values, None for structure alone; raise if they were resized since, as NumPy and PyTorch allow."""
         values, lod = self._values, self._lod
+        if is_tensor(values):
+            check_storage(values, "values")
         if values is None or not lod:
             return values
         rows = lod[-1].item(-1)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import refuse_overlap, tensor_of
 from ..arrays.recorded import RecordedArray
-from ..arrays.tensors import array_of, changed, plain_array_of, refuse_duals, rounded_like
+from ..arrays.tensors import array_of, changed, plain_array_of, refuse_duals, rounded_like, shares
 from ..errors import OutputError
 from ..lod import LoDTensor, SelectedRows
 from .kinds import given_back, on_gpu, unwrapped, views_kept
@@ -123,7 +123,7 @@ class Swap:
 
     def unusual(self, tensor, i):
         array = array_of(tensor, f"{self.name}: {self.label(i)}")
-        if array.__array_interface__["data"][0] != tensor.data_ptr():
+        if not shares(tensor, array):
             self.copies[id(tensor)] = tensor
         return array
 

@@ -9,7 +9,7 @@ import typing
 import numpy as np
 
 from ..arrays import is_array, to_device
-from ..arrays.tensors import array_of, is_tensor
+from ..arrays.tensors import check_storage, is_tensor, numbers_of
 from ..errors import DTypeError
 from ..lod import LoDTensor, SelectedRows
 from ..lod.batching import Batch
@@ -106,8 +106,9 @@ def _array(name, value):
         torch = sys.modules["torch"]
         value = value.detach()
         if value.dtype is torch.bfloat16 and value.layout is torch.strided and not value.is_nested:
-            return BFloat16(value.cpu().contiguous().view(torch.int16).numpy().view(np.uint16))
-        return array_of(value if value.layout is not torch.strided else value.cpu(), name)
+            check_storage(value, name)
+            return BFloat16(numbers_of(value.contiguous().view(torch.int16), name).view(np.uint16))
+        return numbers_of(value, name)
     if not is_array(value):
         remedy = "pass arrays, numbers, strings, lists or dictionaries of them"
         remedy = f"pass {name}.state_dict()" if hasattr(value, "state_dict") else remedy

@@ -18,29 +18,40 @@ SOME = ["sums", "errors", "groups", "every_kind", "every_type", "steps_of_attrib
 pytestmark = [pytest.mark.mpi, pytest.mark.jit]
 
 
-def test_two_processes_by_gloo_equal_one(tmp_path):
-    pytest.importorskip("torch.distributed")
-    assert {*SOME} <= {scenario.__name__ for scenario in scenarios.ALL}
-    program = [sys.executable, str(HERE / "programs" / "scenarios_by_gloo.py")]
+def run(program, size, meeting, *arguments):
+    """Run a program as ranks that meet at a file; each says that it is done."""
     running = [
         subprocess.Popen(
-            [*program, str(rank), "2", str(tmp_path / "meeting"), *SOME],
-            env=environment({"NUMBA_NUM_THREADS": "1"}),
+            [sys.executable, str(HERE / "programs" / program), str(rank), str(size), str(meeting), *arguments],
+            env=environment({"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for rank in range(2)
+        for rank in range(size)
     ]
     try:
         for rank, process in enumerate(running):
             printed, _ = process.communicate(timeout=250)
             assert process.returncode == 0, printed
-            assert f"gloo: rank {rank} of 2 is done" in printed
+            assert f"gloo: rank {rank} of {size} is done" in printed
     finally:
         for process in running:
             process.kill()
             process.wait()
+
+
+def test_two_processes_by_gloo_equal_one(tmp_path):
+    pytest.importorskip("torch.distributed")
+    assert {*SOME} <= {scenario.__name__ for scenario in scenarios.ALL}
+    run("scenarios_by_gloo.py", 2, tmp_path / "meeting", *SOME)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_fused_bags_under_ddp_equal_one_process(tmp_path, size):
+    """50 steps of each of three rules, of one batch and of two with no_sync, to 1e-6."""
+    pytest.importorskip("torch.distributed")
+    run("fused_by_gloo.py", size, tmp_path / "meeting")
 
 
 def test_a_wait_ends_when_no_thread_holds_the_memory(monkeypatch):

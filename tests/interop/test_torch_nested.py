@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import subprocess
 import sys
 
 import numpy as np
@@ -13,6 +14,8 @@ import lodkit
 from lodkit import LoDTensor
 
 torch = pytest.importorskip("torch")
+from test_torchrec import Jagged  # noqa: E402
+
 bridge = pytest.importorskip("lodkit.interop.torch")
 
 pytestmark = pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
@@ -72,58 +75,25 @@ def test_what_from_torch_refuses():
         LoDTensor(torch.ones(3).numpy(), [[1, 1], [1, 2]]).to_torch()
 
 
-class Jagged:
-    """As TorchRec's JaggedTensor."""
-
-    def __init__(self, values, lengths):
-        self._values, self._lengths = values, lengths
-
-    def values(self):
-        return self._values
-
-    def lengths(self):
-        return self._lengths
-
-
-class Keyed(Jagged):
-    """As TorchRec's KeyedJaggedTensor."""
-
-    def __init__(self, keys, values, lengths):
-        super().__init__(values, lengths)
-        self._keys = keys
-
-    def keys(self):
-        return self._keys
-
-
-def test_values_that_no_length_counts_are_not_lost():
-    with pytest.raises(lodkit.LoDError, match="add up to 4, and there are 6 values"):
-        LoDTensor.from_torch(Keyed(["a", "b"], torch.arange(6), torch.tensor([1, 1, 1, 1])))
-
-
-def test_torchrec():
-    values = torch.arange(6)
-    t = LoDTensor.from_torch(Jagged(values, torch.tensor([2, 0, 4], dtype=torch.int32)))
-    assert t.lod() == [[0, 2, 2, 6]]
-    assert t.values is values
-    found = LoDTensor.from_torch(Keyed(["a", "b"], values, torch.tensor([2, 0, 1, 3])))
-    assert {key: t.lod() for key, t in found.items()} == {"a": [[0, 2, 2]], "b": [[0, 1, 4]]}
-    assert found["b"].values.tolist() == [2, 3, 4, 5]
-    assert found["b"].values.data_ptr() == values[2:].data_ptr()
-    keys, again, lengths = bridge.keyed(found)
-    assert (keys, again.tolist(), lengths.tolist()) == (["a", "b"], values.tolist(), [2, 0, 1, 3])
-    with pytest.raises(lodkit.LoDError, match="3 lengths for 2 keys"):
-        LoDTensor.from_torch(Keyed(["a", "b"], values, torch.tensor([2, 0, 4])))
-    with pytest.raises(lodkit.LoDLevelError, match="a: 1 levels, 2 sequences, b: 1 levels, 1 sequences"):
-        bridge.keyed({"a": found["a"], "b": LoDTensor(np.ones(1), [[1]])})
-    with pytest.raises(lodkit.LoDError):
-        LoDTensor.from_torch(Jagged(values, torch.tensor([2, 5])))
-
-
 def test_ragged_tensors_of_tensorflow():
     Ragged = collections.namedtuple("Ragged", "flat_values nested_row_splits")
     t = LoDTensor.from_torch(Ragged(np.arange(3.0), [np.array([0, 1, 2]), np.array([0, 2, 3])]))
     assert t.lod() == [[0, 1, 2], [0, 2, 3]]
+
+
+def test_tensorflow_needs_no_pytorch():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_PYTORCH], capture_output=True, text=True, check=False)
+    assert done.stdout == "[[0, 2, 3]]\n", done.stderr
+
+
+WITHOUT_PYTORCH = """
+import sys, types
+import numpy as np
+sys.modules["torch"] = None
+from lodkit import LoDTensor
+x = types.SimpleNamespace(flat_values=np.arange(3.0), nested_row_splits=[np.array([0, 2, 3])])
+print(LoDTensor.from_torch(x).lod())
+"""
 
 
 def test_ragged_checks():
@@ -211,7 +181,7 @@ def test_nothing_dangles_and_nothing_leaks():
     for _ in range(10_000):
         t.to_torch()
     for _ in range(10_000):
-        LoDTensor.from_torch(Jagged(values, torch.tensor([400, 100])))
+        LoDTensor.from_torch(Jagged(values, lengths=torch.tensor([400, 100])))
     gc.collect()
     now = sys.getrefcount(values)  # an assert would hold one itself
     assert now == before

@@ -13,6 +13,22 @@ from lodkit.interop.torch import SequencePool  # noqa: E402
 POOLS = ["sum", "mean", "average", "sqrt", "max", "min", "first", "last", "prod", "logsumexp"]
 
 
+@pytest.mark.parametrize("pool", ["max", "min"])
+def test_ties_go_to_the_first(pool):
+    """PyTorch's ``segment_reduce`` shares the gradient among them."""
+    grads = []
+    for run in (lambda x: SequencePool(pool)(x, torch.tensor([0, 3])), lambda x: _segments(x, pool)):
+        rows = torch.tensor([[2.0], [2.0], [2.0]], requires_grad=True)
+        run(rows).sum().backward()
+        grads.append(rows.grad.flatten())
+    assert grads[0].tolist() == [1, 0, 0]
+    torch.testing.assert_close(grads[1], torch.full((3,), 1 / 3))
+
+
+def _segments(x, pool):
+    return torch.segment_reduce(x, pool, lengths=torch.tensor([3]), axis=0)
+
+
 @pytest.mark.parametrize("pool", POOLS)
 def test_sequence_pool(pool):
     rows = torch.rand(6, 2, dtype=torch.float64, requires_grad=True)

@@ -14,6 +14,7 @@ import threading
 import numpy as np
 
 from ...errors import DeviceError, DTypeError
+from ..tensors import address_of, check_storage, numbers_of
 from .host import host_numbers
 from .launcher import cuda, wait
 from .private_numba import device_of_array
@@ -140,13 +141,14 @@ class Torch(Library):
     def view(self, x):
         is_copy = not x.is_contiguous()
         if is_copy:
+            check_storage(x, "a tensor")
             x = x.contiguous()
         elif x.is_neg():  # the memory of ``y.conj().imag`` holds numbers whose signs are still to be changed
             x, is_copy = x.resolve_neg(), True
         dtype = self.to_numpy.get(x.dtype)
         if dtype is None:
             raise DTypeError(f"a tensor of {x.dtype} is no type of lodkit; convert with .to(torch.float32)")
-        return View(x, x.data_ptr(), x.shape, dtype, self, x.get_device(), is_copy)
+        return View(x, address_of(x), x.shape, dtype, self, x.get_device(), is_copy)
 
     def on(self, device):
         return self.torch.cuda.device(device)
@@ -161,7 +163,7 @@ class Torch(Library):
         return self.view(self.torch.from_numpy(array).to(f"cuda:{device}"))
 
     def read(self, x):
-        return x.detach().cpu().numpy()
+        return numbers_of(x)
 
     def namespace(self):
         import array_api_compat.torch as xp

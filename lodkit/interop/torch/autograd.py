@@ -20,7 +20,7 @@ from ...lod import LoDTensor, SelectedRows
 from ...registry.recording import Call, no_grad
 from ...tracebacks import shorten
 from . import library
-from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, joined, kept, tensor
+from .operands import CONSTANT, PLAIN_FRAME, array, arrays_of, cut, cut_results, joined, kept, tensor
 from .shortcuts import SHORTCUTS
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _run(op, reads_outputs, inputs, attrs):
                 if step.results is None:
                     return made
                 return _results(step.results, made if type(made) is tuple else (made,), step.several)
-    arrays = [array(t) for t in tensors]
+    arrays = arrays_of(op, frames, tensors)
     result = op.full(*joined(frames, arrays), **attrs)
     several = type(result) is tuple
     frames, made = cut_results(result if several else (result,), frames, tensors, arrays)
@@ -162,7 +162,7 @@ class Recorded(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, step, *tensors):
-        arrays = [array(t) for t in tensors]
+        arrays = arrays_of(step.op, step.frames, tensors)
         result = step.op.full(*joined(step.frames, arrays), **step.attrs)
         ctx.step = step
         if type(result) is np.ndarray and result.flags.owndata and result.dtype.kind == "f":

@@ -12,10 +12,12 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from ...arrays.ids import checked_ids
+from ...arrays.tensors import check_storage, plain_array_of
 from ...kernels.cpu.primitives import device as cpu
 from ...lod import SelectedRows
 from ...ops.embedding import embedding_bag_weights_grad
 from .bag_gradient import BagGradient
+from .operands import array
 from .shortcuts import grad_by_id
 
 _numbers = torch.from_numpy
@@ -23,19 +25,17 @@ _numbers = torch.from_numpy
 
 def _table(weight, ids):
     """The table and the ids for kernels: of bfloat16, which they lack, a float32 table of the rows that are read."""
-    plain = weight.detach()
-    if plain.dtype is not torch.bfloat16:
-        return plain.numpy(), ids
-    rows = plain[_numbers(np.array(checked_ids(ids, len(plain))))].float().numpy()
-    return rows, np.arange(len(rows))
+    if weight.dtype is not torch.bfloat16:
+        found = plain_array_of(weight.detach())
+        return array(weight, "the table") if found is None else found, ids
+    check_storage(weight, "the table")
+    rows = weight.detach()[_numbers(np.array(checked_ids(ids, len(weight))))]
+    return array(rows), np.arange(len(rows))
 
 
 def _factors(weights):
     """Weights of the ids for kernels."""
-    if weights is None:
-        return None
-    weights = weights.detach()
-    return (weights.float() if weights.dtype is torch.bfloat16 else weights).numpy()
+    return None if weights is None else array(weights, "per_sample_weights")
 
 
 def reduced(weight, weights, bags, mode):
@@ -76,7 +76,7 @@ def _backward(ctx, grad):
     weights, weight = ctx.saved_tensors if ctx.saved else (None, None)  # raises if one was written since
     factors, by_weights = _factors(weights), None
     plain = grad.detach() if grad.requires_grad else grad
-    given = (plain.float() if dtype is torch.bfloat16 else plain).numpy()
+    given = array(plain, "the gradient")
     table, ids = (_nothing(shape, given.dtype), bags._values) if weight is None else _table(weight, bags._values)
     wanted = ctx.needs_input_grad
     if wanted[1]:
@@ -109,7 +109,7 @@ def _nothing(shape, dtype):
 def _dense(sparse, ids, by_frequency):
     """The gradient as a dense tensor: of halves summed in float32; each row divided by how often its id occurs."""
     exact = torch.float32 if sparse.dtype.itemsize == 2 else sparse.dtype
-    found = SelectedRows._wrap(ids.view(), sparse._values().to(exact).numpy(), sparse.shape[0]).to_dense()
+    found = SelectedRows._wrap(ids.view(), array(sparse._values().to(exact)), sparse.shape[0]).to_dense()
     if by_frequency:
         rows, counts = np.unique(ids, return_counts=True)
         found[rows] /= counts.reshape(-1, 1).astype(found.dtype)

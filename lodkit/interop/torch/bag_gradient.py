@@ -7,10 +7,12 @@ import typing
 import numpy as np
 import torch
 
+from ...arrays.tensors import check_storage
 from ...lod import LoDTensor, SelectedRows
 from ...lod.levels import frozen
 from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import embedding_bag_grad
+from .operands import array
 
 _aten = torch.ops.aten
 MANY = 8  # backwards that are kept as they are
@@ -40,11 +42,11 @@ class Part(typing.NamedTuple):
 
     def array(self):
         """The gradient of the bags."""
-        return self.grad.numpy()
+        return array(self.grad, "the gradient")
 
     def factors(self):
         """A factor for each id: with these the bags are summed."""
-        offsets, plain = self.bags._lod[-1], self.grad.numpy().dtype
+        offsets, plain = self.bags._lod[-1], self.array().dtype
         if self.pool == "sum":
             ones = np.ones(int(offsets[-1]), plain)
             return ones if self.weights is None else self.weights
@@ -142,13 +144,17 @@ class BagGradient(torch.Tensor):
 
 def _like(x):
     """An array like the table, without memory."""
-    return np.broadcast_to(np.zeros((), x.parts[0].grad.numpy().dtype if x.parts else np.float32), tuple(x.shape))
+    return np.broadcast_to(np.zeros((), x.parts[0].array().dtype if x.parts else np.float32), tuple(x.shape))
 
 
-def rows_of(x):
-    """SelectedRows over arrays, of a sparse COO tensor; over tensors on a GPU."""
+def rows_of(x, name="the gradient"):
+    """SelectedRows over arrays, of a sparse COO tensor; over tensors on a GPU. bfloat16 becomes float32."""
+    if x.is_cuda and x.dtype is torch.bfloat16:  # which kernels lack there; on the CPU the array is in float32
+        for part in (x._indices(), x._values()):
+            check_storage(part, name)
+        x = x.float()
     found = SelectedRows.from_torch(x)
-    return found._with_value(found.value.numpy()) if found.value.is_cpu else found
+    return found._with_value(array(found.value, name)) if found.value.is_cpu else found
 
 
 def _parts_of(x):
@@ -214,6 +220,34 @@ def _norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     return torch.linalg.vector_norm(torch.from_numpy(x.selected_rows().merge().value), ord, dtype=dtype)
 
 
+def _is_finite(x):
+    """Whether all sums of a gradient are finite; by a bound of them, where this says so without a row for every id."""
+    bound = 0.0
+    for part in x.parts:
+        lengths = np.diff(part.bags._lod[-1])
+        most = np.abs(part.array().reshape(len(lengths), -1)).max(axis=1, initial=0).astype(np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):  # of inf: what is not sure is looked at below
+            if part.weights is None:
+                bound += most[lengths > 0] @ lengths[lengths > 0]
+            else:
+                bound += np.repeat(most, lengths) @ np.abs(part.weights, dtype=np.float64)
+    if bound <= torch.finfo(x.dtype).max:
+        return True
+    return bool(np.isfinite(x.selected_rows().merge().value).all())
+
+
+def _unscale(grads, found_inf, inv_scale):
+    """What ``torch.amp.GradScaler`` does to gradients: divide by the scale, and say where one is not finite."""
+    others = [x for x in grads if not isinstance(x, BagGradient)]
+    if others:
+        torch._amp_foreach_non_finite_check_and_unscale_(others, found_inf, inv_scale)
+    for x in grads:
+        if isinstance(x, BagGradient):
+            if not _is_finite(x):
+                found_inf.fill_(1)
+            _replace(x, _scaled(x, inv_scale))
+
+
 #: PyTorch's functions that this gradient has.
 _RULES = {
     _aten.detach.default: lambda x: _made_like(x, x.parts),
@@ -228,4 +262,5 @@ _RULES = {
     _aten.neg.default: lambda x: _made_like(x, _scaled(x, -1)),
     _aten.zero_.default: lambda x: _replace(x, ()),
     _aten.linalg_vector_norm.default: _norm,
+    _aten._amp_foreach_non_finite_check_and_unscale_.default: _unscale,
 }

@@ -8,13 +8,14 @@ import numpy as np
 import torch
 
 from ...arrays.remedies import remedy_for
+from ...arrays.tensors import array_of, check_storage, plain_array_of
 from ...errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
 from ...jit import njit
 from ...lod import LoDTensor
 from ...lod.levels import frozen
 from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import check_bag
-from .nested import from_nested
+from .nested import from_nested, is_jagged, is_keyed
 
 _IDS = (torch.int64, torch.int32)
 
@@ -57,6 +58,12 @@ def bags_of(x, offsets, include_last_offset, like=None):
             return LoDTensor._wrap(_ids_of(x, like=like).reshape(-1), (_equal_offsets(*x.shape),))
         raise ValueError(f"input has {dims} dimensions; pass ids with offsets, or a matrix of one bag a row")
     if not isinstance(x, LoDTensor | torch.Tensor):
+        if is_jagged(x):
+            one, other = ("[key]", ": a table reads one key") if is_keyed(x) else ("", "")
+            raise TypeError(
+                f"input is a {type(x).__name__}{other}; pass ids{one} of ids, weights = "
+                f"LoDTensor.from_torch(input, weights=True), and per_sample_weights=weights{one} if there are weights"
+            )
         raise TypeError(
             f"input must be a tensor of ids, a LoDTensor or a nested tensor, got {type(x).__name__}; "
             f"{remedy_for(x, 'input', 'LoDTensor')}"
@@ -65,7 +72,7 @@ def bags_of(x, offsets, include_last_offset, like=None):
         raise ValueError(f"input, a {type(x).__name__}, has offsets of its own; leave out offsets")
     if not isinstance(x, LoDTensor):
         x = from_nested(LoDTensor, x)
-    if x.values is None:
+    if x._whole() is None:
         raise ValueError("input is structure without values; set ids with set_values")
     bags = check_bag(x, "EmbeddingBag")
     flat = bags._values
@@ -83,10 +90,12 @@ def _ids_of(x, name="input", like=None):
         if x.device != like.device:
             raise DeviceError(f"{name} is on {x.device}, the table on {like.device}; call .to({str(like.device)!r})")
         return x
-    try:
-        return x.numpy()
-    except (TypeError, RuntimeError) as error:
-        raise TypeError(f"{name} is on {x.device}; the table is on the CPU; call .cpu()") from error
+    found = plain_array_of(x)
+    if found is not None:
+        return found
+    if x.is_cuda:
+        raise DeviceError(f"{name} is on {x.device}; the table is on the CPU; call .cpu()")
+    return array_of(x, name)
 
 
 def _by_offsets(x, starts, whole, like=None):
@@ -133,6 +142,19 @@ def own(bags):
     return LoDTensor._wrap(np.array(bags._values, np.int64), bags._lod)
 
 
+def check_pool(weights, mode):
+    """Refuse weights of the ids with other modes than sum, as PyTorch does."""
+    if weights is not None and mode != "sum":
+        raise NotImplementedError(f"per_sample_weights have a meaning with mode='sum', not {mode!r}")
+
+
+def renorm(table, ids, max_norm, norm_type):
+    """Give the rows that are read at most the largest norm, in place."""
+    check_storage(table, "the table")
+    with torch.no_grad():
+        torch.embedding_renorm_(table.detach(), ids, max_norm, norm_type)
+
+
 def weights_of(weights, x, bags, dtype):
     """Weights of the ids as a tensor of one dimension, or None."""
     if weights is None:
@@ -140,7 +162,7 @@ def weights_of(weights, x, bags, dtype):
     if isinstance(weights, LoDTensor):
         if not isinstance(x, LoDTensor) or not weights.same_lod(x):
             raise ShapeMismatchError("per_sample_weights is a LoDTensor of another structure than input")
-        weights = torch.as_tensor(weights.values)
+        weights = torch.as_tensor(weights._whole())
     elif isinstance(x, torch.Tensor) and x.is_nested:
         if not weights.is_nested or not torch.equal(weights.offsets(), x.offsets()):
             raise ShapeMismatchError("per_sample_weights must be nested as input is, with the same lengths")

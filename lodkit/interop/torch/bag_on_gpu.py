@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from ...arrays.tensors import numbers_of
 from ...lod import LoDTensor
 from ...lod.levels import frozen
 from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import embedding_bag
 from .autograd import differentiable
-from .bag_inputs import bags_of, weights_of
+from .bag_inputs import bags_of, renorm, weights_of
 
 _bags = differentiable(embedding_bag)
 
@@ -27,8 +28,7 @@ def on_gpu(module, kind, x, offsets, weights):
     if weights is not None:
         weights = weights_of(weights, x, bags, table.dtype)
     if module.max_norm is not None and len(bags._values):
-        with torch.no_grad():
-            torch.embedding_renorm_(table.detach(), bags._values.long(), module.max_norm, module.norm_type)
+        renorm(table, bags._values.long(), module.max_norm, module.norm_type)
     if module.padding_idx is not None:
         bags, weights = _without(bags, weights, module.padding_idx)
     if kind != "sparse":
@@ -40,7 +40,7 @@ def on_gpu(module, kind, x, offsets, weights):
 def _without(bags, weights, padding_idx):
     """Bags and weights without the ids that are ``padding_idx``."""
     kept = bags._values != padding_idx
-    before = lengths_to_offsets(kept.cpu().numpy().astype(np.int64))
+    before = lengths_to_offsets(numbers_of(kept).astype(np.int64))
     levels = (*bags._lod[:-1], frozen(before[bags._lod[-1]]))
     return LoDTensor._wrap(bags._values[kept], levels), None if weights is None else weights[kept]
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ...arrays.objects import refuse_objects
-from ...arrays.tensors import check_dense
+from ...arrays.tensors import check_dense, check_storage
 from ...lod import LoDTensor
 from ...lod import levels as _levels
 
@@ -71,7 +71,7 @@ def _field(values, place):
                 "each sequence as an example: its arrays, or its to_list()"
             )
         if isinstance(x, torch.Tensor):
-            check_dense(x, f"example {i}{place}")
+            check_storage(check_dense(x, f"example {i}{place}"), f"example {i}{place}")
     first = values[0]
     if isinstance(first, dict | tuple):
         return collate(values)

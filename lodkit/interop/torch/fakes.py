@@ -48,8 +48,16 @@ _seen: dict = {}
 
 @functools.lru_cache(maxsize=4096)
 def parsed(call):
-    """Frames and attributes of a call that ``library.written`` wrote."""
-    return ast.literal_eval(_Numbers().visit(ast.parse(call, mode="eval")))
+    """Frames, attributes and names of a call that ``library.written`` wrote, and what follows them."""
+    found = ast.literal_eval(_Numbers().visit(ast.parse(call, mode="eval")))
+    return found if len(found) > 2 else (*found, ())
+
+
+def resolved(call, tensors):
+    """Frames and attributes of a call, with the numbers of attributes that are tensors: the last ones."""
+    frames, attrs, names, *_ = parsed(call)
+    given = tensors[len(tensors) - len(names) :]
+    return frames, {**attrs, **{name: t.item() for name, t in zip(names, given, strict=True)}}
 
 
 class _Numbers(ast.NodeTransformer):
@@ -76,7 +84,8 @@ def places_of(frames):
 
 def forward(op, tensors, call):
     """The fake implementation of an operator."""
-    frames, attrs = parsed(call)
+    frames, attrs, names = parsed(call)
+    attrs = {**attrs, **dict.fromkeys(names, 1.0)}  # no size follows from a floating number
     places, numbers = places_of(frames), {}
     context = functools.cache(torch.library.get_ctx)
     promise = _inferred(op, tensors, frames, attrs, places, numbers)
@@ -183,7 +192,7 @@ def ids_of(op, frames):
 
 def backward(op, saved, grads, call):
     """The fake implementation of an operator's gradient."""
-    frames, attrs, needs, _ = parsed(call)
+    frames, attrs, _, needs, _ = parsed(call)
     flat = []
     for at, needed in enumerate(needs):
         if not needed:

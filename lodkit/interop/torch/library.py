@@ -11,8 +11,9 @@ import functools
 
 import numpy as np
 import torch
+from torch.fx.experimental.symbolic_shapes import guard_scalar
 
-from ...arrays.tensors import rounded_like
+from ...arrays.tensors import numbers_of, rounded_like, traced_array_of
 from ...errors import LodkitError
 from ...lod import LoDTensor, SelectedRows
 from ...lod import levels as _levels
@@ -54,7 +55,7 @@ def overload(op, reads_outputs):
         flat = iter(gradient(list(saved), given, repr((*call, tuple(needs), tuple(mask)))))
         made = []
         for at, (t, needed) in enumerate(zip(tensors, needs, strict=True)):
-            if needed and fakes.is_sparse(op, *call, at):
+            if needed and fakes.is_sparse(op, call[0], call[1], at):
                 rows, values = next(flat), next(flat)
                 made.append(torch.sparse_coo_tensor(rows.unsqueeze(0), values, t.shape, check_invariants=False))
             else:
@@ -66,17 +67,22 @@ def overload(op, reads_outputs):
     return _defined[op.name]
 
 
-def written(inputs, attrs):
+def written(inputs, attrs, offsets=None):
     """Flatten inputs: their tensors, and the string that says how to put them together again.
 
-    ``([None, 0, 1, ...], {attributes})``: for each input None, 0 for a tensor, or the number of levels.
+    ``([None, 0, 1, ...], {attributes})``: for each input None, 0 for a tensor, or the number of levels. Third, where
+    there are any, names of attributes whose numbers are the last tensors: scalars of NumPy are tensors of a graph.
+    ``offsets`` are those of inputs that are the values of a LoDTensor of one level, by position.
     """
-    tensors, frames = [], []
-    for x in inputs:
+    tensors, frames, offsets = [], [], offsets or {}
+    for i, x in enumerate(inputs):
         if x is None:
             frames.append(None)
             continue
-        if isinstance(x, LoDTensor):
+        if i in offsets:
+            tensors += [x, offsets[i]]
+            frames.append(1)
+        elif isinstance(x, LoDTensor):
             tensors.append(torch.as_tensor(x._values))
             tensors += [torch.as_tensor(level) for level in x._lod]
             frames.append(len(x._lod))
@@ -89,7 +95,27 @@ def written(inputs, attrs):
         else:
             tensors.append(torch.as_tensor(x))
             frames.append(0)
-    return tensors, repr((tuple(frames), attrs))
+    known, names = {}, []
+    for name, value in attrs.items():
+        if type(value) is np.ndarray or isinstance(value, np.generic):  # Dynamo joins no types
+            names.append(name)
+            tensors.append(_number(name, value))
+        elif isinstance(value, torch.Tensor):
+            raise TypeError(f"{name} is a tensor, which a graph has no number of; pass a number")
+        else:
+            known[name] = guard_scalar(value) if type(value) in (int, float) else value
+    return tensors, repr((tuple(frames), known, tuple(names)) if names else (tuple(frames), known))
+
+
+def _number(name, value):
+    """A floating scalar of NumPy as a tensor; others, which sizes may follow from, have to be known to the graph."""
+    value = torch.as_tensor(value)
+    if value.ndim or not value.is_floating_point():
+        raise TypeError(
+            f"{name} is a scalar or an array of NumPy, whose numbers torch.compile does not know; make it a number "
+            f"outside of the compiled function: {name} = {name}.item()"
+        )
+    return value
 
 
 def traced(op, run, inputs, attrs):
@@ -101,7 +127,7 @@ def traced(op, run, inputs, attrs):
     for count in levels:
         made = flat[at]
         if count:
-            made = LoDTensor._wrap(made, tuple([t.numpy() for t in flat[at + 1 : at + 1 + count]]))
+            made = LoDTensor._wrap(made, tuple([traced_array_of(t) for t in flat[at + 1 : at + 1 + count]]))
         values.append(made)
         at += 1 + count
     return tuple(values) if several else values[0]
@@ -116,7 +142,7 @@ def _inputs_of(tensors, frames):
             continue
         values = array(tensors[at])
         if levels:
-            offsets = _levels.from_offsets([t.cpu().numpy() for t in tensors[at + 1 : at + 1 + levels]])
+            offsets = _levels.from_offsets([numbers_of(t) for t in tensors[at + 1 : at + 1 + levels]])
             _levels.check_rows(offsets, values)
             values = LoDTensor._wrap(values, offsets)
         inputs.append(values)
@@ -125,7 +151,7 @@ def _inputs_of(tensors, frames):
 
 
 def _forward(op, tensors, call):
-    frames, attrs = fakes.parsed(call)
+    frames, attrs = fakes.resolved(call, tensors)
     result = op.full(*_inputs_of(tensors, frames), **attrs)
     flat, arrays, like = [], [array(t) for t in tensors], rounded_like(tensors)
     for x in result if isinstance(result, tuple) else (result,):
@@ -147,7 +173,8 @@ def _fresh(x, others, like):
 
 
 def _backward(op, reads_outputs, saved, grads, call):
-    frames, attrs, needs, mask = fakes.parsed(call)
+    _, _, _, needs, mask = fakes.parsed(call)
+    frames, attrs = fakes.resolved(call, saved[: len(needs)])
     count = len(needs)
     inputs = _inputs_of(saved[:count], frames)
     promise = op.full.infer(*(VarDesc.of(x) for x in inputs), **attrs)

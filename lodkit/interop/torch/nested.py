@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from ...arrays.remedies import remedy_for
-from ...arrays.tensors import tensor_of
+from ...arrays.sizes import total_size
+from ...arrays.tensors import numbers_of, tensor_of
 from ...arrays.types import ArrayLike, Levels
-from ...errors import LoDError, LoDLevelError
+from ...errors import LoDError, LoDLevelError, LoDMismatchError
 from ...lod import LoDTensor
 from ...lod import levels as _levels
+from ...lod.levels import short
 
 
 def ragged(values: torch.Tensor, *lengths: ArrayLike | torch.Tensor, offsets: Levels | None = None) -> LoDTensor:
@@ -59,7 +62,7 @@ def over(kind, values, levels):
 
 def integers(x):
     """A vector of integers on the CPU."""
-    return x.detach().cpu().numpy() if isinstance(x, torch.Tensor) else x
+    return numbers_of(x, "a vector of integers") if isinstance(x, torch.Tensor) else x
 
 
 def from_nested(kind, nested):
@@ -77,31 +80,62 @@ def from_nested(kind, nested):
     return over(kind, nested.values(), _levels.from_offsets([integers(nested.offsets())]))
 
 
-def from_torch(kind, x):
+def from_torch(kind, x, weights=None):
     """``LoDTensor.from_torch``: ``kind`` is LoDTensor."""
     if isinstance(x, torch.Tensor):
         return from_nested(kind, x)
-    if hasattr(x, "flat_values") and hasattr(x, "nested_row_splits"):  # tf.RaggedTensor
-        return kind.from_offsets(np.asarray(x.flat_values), *map(np.asarray, x.nested_row_splits))
-    if all(callable(getattr(x, name, None)) for name in ("values", "lengths")):
-        lengths = integers(x.lengths()).reshape(-1)
-        if callable(getattr(x, "keys", None)):
-            return _by_key(kind, list(x.keys()), x.values(), lengths)
-        return over(kind, x.values(), _levels.from_lengths([lengths]))
+    if is_jagged(x):
+        name = type(x).__name__
+        factors = x.weights_or_none() if hasattr(x, "weights_or_none") else None
+        if factors is not None and weights is None:
+            raise LoDError(
+                f"the {name} has weights: take them too, ids, weights = LoDTensor.from_torch(x, weights=True), or "
+                "leave them, LoDTensor.from_torch(x, weights=False)"
+            )
+        made = _by_key(kind, x) if is_keyed(x) else over(kind, x.values(), _levels.from_lengths([_lengths(x)]))
+        return (made, factors if factors is None else _like(made, factors)) if weights else made
     raise TypeError(
         f"from_torch takes a jagged nested tensor, TorchRec's JaggedTensor or KeyedJaggedTensor, or a tf.RaggedTensor, "
         f"got {type(x).__name__}; {remedy_for(x, 'x', 'LoDTensor')}"
     )
 
 
-def _by_key(kind, keys, values, lengths):
-    """Views of the values of each key: a KeyedJaggedTensor has them one after another."""
-    if not keys or len(lengths) % len(keys):
-        raise LoDError(f"{len(lengths)} lengths for {len(keys)} keys; each key has a length for every example")
-    found, start, batch = {}, 0, len(lengths) // len(keys)
-    for i, key in enumerate(keys):
-        levels = _levels.from_lengths([lengths[i * batch : (i + 1) * batch]])
-        stop = start + int(levels[0][-1])
+def is_jagged(x):
+    """Whether ``x`` is TorchRec's JaggedTensor or KeyedJaggedTensor, by its methods."""
+    return not isinstance(x, type) and all(callable(getattr(x, name, None)) for name in ("values", "lengths"))
+
+
+def is_keyed(x):
+    """Whether what is jagged has keys."""
+    return callable(getattr(x, "keys", None))
+
+
+def _lengths(x):
+    lengths = x.lengths()
+    return integers(lengths if lengths.numel() else lengths.long()).reshape(-1)
+
+
+def _by_key(kind, x):
+    """Views of the values of each key: a KeyedJaggedTensor has them one after another, each with its own batch."""
+    keys, values, lengths = list(x.keys()), x.values(), _lengths(x)
+    if len({*keys}) != len(keys):
+        again = next(key for i, key in enumerate(keys) if key in keys[:i])
+        places = [i for i, key in enumerate(keys) if key == again]
+        raise LoDError(
+            f"the key {again!r} stands at {places}, and a dictionary has one of each; name them apart: "
+            "KeyedJaggedTensor(names, x.values(), x.weights_or_none(), x.lengths(), "
+            "stride_per_key_per_rank=[[n] for n in x.stride_per_key()])"
+        )
+    if callable(getattr(x, "stride_per_key", None)):
+        batches = [int(size) for size in x.stride_per_key()]
+    else:
+        batches = [len(lengths) // max(len(keys), 1)] * len(keys)
+    if len(batches) != len(keys) or min(batches, default=0) < 0 or total_size(batches, "the batches") != len(lengths):
+        raise LoDError(f"{len(lengths)} lengths for {len(keys)} keys, whose batches are {short(batches)}")
+    found, start, first = {}, 0, 0
+    for key, batch in zip(keys, batches, strict=True):
+        levels = _levels.from_lengths([lengths[first : first + batch]])
+        stop, first = start + int(levels[0][-1]), first + batch
         found[key] = over(kind, values[start:stop], levels)
         start = stop
     if start != len(values):
@@ -109,31 +143,77 @@ def _by_key(kind, keys, values, lengths):
     return found
 
 
-def keyed(tensors: Mapping[str, LoDTensor]) -> tuple[list[str], torch.Tensor, torch.Tensor]:
-    """Return keys, values and lengths of a KeyedJaggedTensor: ``KeyedJaggedTensor(*keyed(tensors))``.
+def _like(made, weights):
+    """Weights in the structure of what was made: of a LoDTensor, or of each key."""
+    if not isinstance(made, dict):
+        return made.with_values(weights)
+    found, start = {}, 0
+    for key, t in made.items():
+        stop = start + t.shape[0]
+        found[key], start = t.with_values(weights[start:stop]), stop
+    if start != len(weights):
+        raise LoDError(f"{len(weights)} weights for {start} values")
+    return found
+
+
+class Keyed(NamedTuple):
+    """What TorchRec's ``KeyedJaggedTensor`` is made of, in the order of its arguments."""
+
+    keys: list[str]
+    values: torch.Tensor
+    weights: torch.Tensor | None
+    lengths: torch.Tensor
+    offsets: None
+    stride: None
+    stride_per_key_per_rank: list[list[int]] | None
+
+
+def keyed(tensors: Mapping[str, LoDTensor], weights: Mapping[str, LoDTensor] | None = None) -> Keyed:
+    """Return what a KeyedJaggedTensor is made of: ``KeyedJaggedTensor(*keyed(tensors))``.
 
     Parameters
     ----------
     tensors : dict of str to LoDTensor
-        Of one level and the same number of sequences each.
+        Of one level each; batches may differ from key to key.
+    weights : dict of str to LoDTensor, optional
+        A number for each value, in the same structure.
 
     Returns
     -------
-    keys : list of str
-    values : torch.Tensor
-        Those of all keys, one after another (a copy).
-    lengths : torch.Tensor of int64
+    Keyed
+        A named tuple: keys, values and weights of all keys, one after another (copies), lengths of int64, and, where
+        the batches differ, their sizes as ``stride_per_key_per_rank``; the other arguments are None.
+
+    Raises
+    ------
+    LoDLevelError
+        A tensor of another number of levels than one.
+    LoDMismatchError
+        Weights of other keys or of another structure.
     """
-    if len({len(t) for t in tensors.values()}) > 1 or any(t.lod_level != 1 for t in tensors.values()):
-        shown = ", ".join(f"{k}: {t.lod_level} levels, {len(t)} sequences" for k, t in tensors.items())
-        raise LoDLevelError(f"each key takes one level and the same number of sequences, got {shown}")
-    lengths = [torch.from_numpy(t.lengths()) for t in tensors.values()]
-    return list(tensors), torch.cat([values_tensor(t) for t in tensors.values()]), torch.cat(lengths)
+    parts = list(tensors.values())
+    if any(t.lod_level != 1 for t in parts):
+        shown = ", ".join(f"{k}: {t.lod_level} levels" for k, t in tensors.items())
+        raise LoDLevelError(f"each key takes one level, got {shown}")
+    factors = None
+    if weights is not None:
+        for key in [*tensors, *weights]:
+            if key not in weights or key not in tensors or not weights[key].same_lod(tensors[key]):
+                raise LoDMismatchError(f"weights[{key!r}] and tensors[{key!r}] are not of one structure, or one lacks")
+        factors = _end_to_end([weights[key] for key in tensors])
+    batches = None if len({*map(len, parts)}) < 2 else [[len(t)] for t in parts]
+    lengths = [torch.empty(0, dtype=torch.int64), *(torch.from_numpy(t.lengths()) for t in parts)]
+    return Keyed(list(tensors), _end_to_end(parts), factors, torch.cat(lengths), None, None, batches)
+
+
+def _end_to_end(parts):
+    """The values of LoDTensors in one tensor."""
+    return torch.cat([values_tensor(t) for t in parts]) if parts else torch.empty(0)
 
 
 def values_tensor(t):
     """The values of a LoDTensor as a tensor over the same memory."""
-    values = t.values
+    values = t._whole()
     if isinstance(values, torch.Tensor):
         return values
     return tensor_of(values) if isinstance(values, np.ndarray) else torch.as_tensor(values)

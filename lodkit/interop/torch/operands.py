@@ -12,7 +12,8 @@ import copy
 import numpy as np
 import torch
 
-from ...arrays.tensors import array_of, rounded_like, tensor_of
+from ...arrays.tensors import array_of, plain_array_of, rounded_like, starts_with, tensor_of
+from ...errors import LodkitError
 from ...lod import LoDTensor, SelectedRows
 
 PLAIN, RAGGED, ROWS, CONSTANT = range(4)
@@ -82,14 +83,24 @@ def joined(frames, arrays):
     return values
 
 
-def array(tensor):
+def array(tensor, name="a tensor"):
     """The memory of a tensor as the kernels take it: a NumPy array on the CPU, the tensor itself on a GPU."""
     if tensor.requires_grad:
         tensor = tensor.detach()
+    found = plain_array_of(tensor)
+    if found is None:  # on a GPU; bfloat16; lazy negatives
+        return array_of(tensor, name) if tensor.is_cpu else tensor
+    return found
+
+
+def arrays_of(op, frames, tensors):
+    """The memory of the tensors that an operator's inputs were cut into."""
     try:
-        return tensor.numpy()
-    except (TypeError, RuntimeError):  # on a GPU; bfloat16; lazy negatives
-        return array_of(tensor, "an input") if tensor.is_cpu else tensor
+        return [array(t) for t in tensors]
+    except (LodkitError, TypeError):
+        for i, t in zip((i for i, (kind, _) in enumerate(frames) if kind != CONSTANT), tensors, strict=True):
+            array(t, f"{op.name}: {op._label(i)}")
+        raise
 
 
 def tensor(x, like=None):
@@ -159,6 +170,6 @@ def _unshared(x, tensors, arrays, like):
     if isinstance(x, np.ndarray):
         if not x.flags.owndata and any(isinstance(a, np.ndarray) and np.may_share_memory(a, x) for a in arrays):
             x = x.copy()
-    elif isinstance(x, torch.Tensor) and any(t.data_ptr() == x.data_ptr() for t in tensors):
+    elif isinstance(x, torch.Tensor) and any(starts_with(t, x) for t in tensors):
         x = x.clone()
     return tensor(x, like)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from ... import optim as _rules
+from ...arrays.tensors import check_storage
 from ...errors import DTypeError, LodkitError
 from ...ops.bag_updates import ABSENT
 from ...optim.checks import asks_for_lr, check_gradient, counted, refuse_shared, unknown_class
@@ -19,6 +20,7 @@ from ...registry import OPS
 from ...signals import uninterrupted
 from ...tracebacks import surface
 from .bag_gradient import BagGradient, rows_of
+from .operands import array
 
 #: Attributes of rules that have no meaning for a group of parameters: arrays of one of them, and what steps count.
 _LEFT_OUT = ("mask", "return_step", "iteration")
@@ -139,18 +141,18 @@ class Optimizer(torch.optim.Optimizer):
                 f"{name}: its states are {', '.join(state)}, the rule now keeps {', '.join(names)}; what decides which "
                 "states are kept cannot be changed: make another optimizer"
             )
-        arrays = {s: _array(state[s]) for s in names}
+        arrays = {s: array(state[s], f"the state {s} of {name}") for s in names}
         own = recipe._own_attrs(attrs, name, state)
-        array, grad = _writable(param), param.grad
+        numbers, grad = _writable(param, name), param.grad
         if isinstance(grad, BagGradient):
             if self._is_fused(own):
-                return _Update(name, param, array, (*grad.joined(),), arrays, own, state, OPS[self._fused_name()])
+                return _Update(name, param, numbers, (*grad.joined(),), arrays, own, state, OPS[self._fused_name()])
             grad = grad.selected_rows()
         else:
-            grad = _gradient(grad, array)
+            grad = _gradient(grad, f"the gradient of {name}", tuple(numbers.shape))
         group = {"states": "all"}
-        check_gradient(self.rule.op, group, name, array, grad, arrays, own)
-        return _Update(name, param, array, grad, arrays, own, state, self.rule.op)
+        check_gradient(self.rule.op, group, name, numbers, grad, arrays, own)
+        return _Update(name, param, numbers, grad, arrays, own, state, self.rule.op)
 
     def _fill(self, recipe, state, names, param):
         """Make the states of a parameter."""
@@ -264,29 +266,28 @@ def _is_written(param):
     return param.dtype is not torch.bfloat16 and param.is_contiguous()
 
 
-def _array(tensor):
-    """A tensor as kernels take it: as an array on the CPU, as it is on a GPU."""
-    return tensor.numpy() if tensor.is_cpu else tensor
-
-
-def _writable(param):
+def _writable(param, name):
     """The parameter as an array of one dimension or more: a copy of what kernels cannot write."""
-    plain = param.detach()
-    plain = plain.float() if plain.dtype is torch.bfloat16 else plain.contiguous()
-    return _array(plain if plain.ndim else plain.reshape(1))
+    plain = _exact(param.detach(), name)
+    return array(plain if plain.ndim else plain.reshape(1), name)
 
 
-def _gradient(grad, array):
-    """``param.grad`` in the type of the array."""
+def _exact(plain, name):
+    """A dense tensor that is contiguous and not of bfloat16: itself, or a copy."""
+    if plain.dtype is not torch.bfloat16 and plain.is_contiguous():
+        return plain
+    check_storage(plain, name)
+    return plain.float() if plain.dtype is torch.bfloat16 else plain.contiguous()
+
+
+def _gradient(grad, name, shape):
+    """``param.grad`` for the rule, as an array of that shape or SelectedRows."""
     plain = grad.detach()
     if plain.layout is torch.sparse_coo:
-        if plain.dtype is torch.bfloat16:
-            plain = plain.float()
-        return rows_of(plain)
+        return rows_of(plain, name)
     if plain.layout is not torch.strided:
         raise TypeError(f"a gradient of layout {plain.layout}; these optimizers take dense and sparse COO gradients")
-    plain = plain.float() if plain.dtype is torch.bfloat16 else plain.contiguous()
-    return _array(plain.reshape(tuple(array.shape)))
+    return array(_exact(plain, name).reshape(shape), name)
 
 
 def _made(rule):

@@ -48,7 +48,7 @@ def grad_by_id(grad, pool, offsets, dtype):
         values = torch.from_numpy(np.repeat(grad, offsets[1:] - offsets[:-1], axis=0))
         return values if values.dtype is dtype else values.to(dtype)
     values = torch.empty((count, *grad.shape[1:]), dtype=dtype)
-    repeat_rows(grad, offsets, values.numpy())
+    repeat_rows(grad, offsets, array(values))
     return values
 
 
