@@ -302,6 +302,7 @@ from .lod.batching import concat as concat
 from .lod.batching import split as split
 from .lod.levels import check_lod as check_lod
 from .lod.lod_tensor import LoDTensor as LoDTensor
+from .lod.packed_rows import PackedRows as PackedRows
 from .lod.rank_table import RankTable as RankTable
 from .lod.selected_rows import SelectedRows as SelectedRows
 from .lod.vocabulary import UnknownWordError as UnknownWordError
@@ -345,6 +346,7 @@ __all__ = [
     "NoKernelError",
     "OPS",
     "OutputError",
+    "PackedRows",
     "RankTable",
     "RowIndexError",
     "SegmentIdError",

@@ -6,9 +6,10 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from .lod.lod_tensor import LoDTensor
+from .lod.packed_rows import PackedRows
 from .lod.rank_table import RankTable
 from .lod.selected_rows import SelectedRows
-from .registry.operators import Op, UpdatingOp
+from .registry.operators import AdaptedOp, Op, UpdatingOp
 from .typing import A, Array, ArrayLike, ArrayOrLoDTensor, DenseLike, DeviceArray, LoDTensorLike
 from .typing import Integer, Number, Scalar
 
@@ -747,7 +748,7 @@ attention_lstm of Paddle, for inference: it has no gradient. Its attention is ad
 rows of a sequence are weighed by the softmax of their scores
 ``relu(row @ weight_of_rows + attention_bias + cell @ weight_of_cells)``; with an ``attention_scalar`` scores are
 ``relu(scores * attention_scalar + attention_scalar_bias)``. A sequence takes as many steps as it has rows, and work
-that is the square of that.
+that is the square of that. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
 
 Parameters
 ----------
@@ -834,6 +835,11 @@ Returns
 LoDTensor
     A row per id.
 
+Raises
+------
+RowIndexError
+    An id is negative or not below the number of columns.
+
 Examples
 --------
 >>> batch_dense_to_sparse(LoDTensor([2, 0, 1], [[2, 1]]), np.array([[5., 6., 7.], [8., 9., 0.]]))
@@ -870,6 +876,13 @@ r"""batch_gather(data: Dense, ids: Dense, /, *, match_outer: bool = False) -> De
 
 Return the entries of every row of ``data`` at ``ids``: ``gather`` on axis 1. Caffe2's BatchGather.
 
+Raises
+------
+RowIndexError
+    An id is negative or not below the number of columns.
+
+Examples
+--------
 >>> batch_gather(np.array([[10, 20, 30], [40, 50, 60]]), [2, 0, 2])
 array([[30, 10, 30],
        [60, 40, 60]])
@@ -962,6 +975,11 @@ pad_value : float
 Returns
 -------
 array of shape (sequences, num_columns, *item)
+
+Raises
+------
+RowIndexError
+    An id is negative or not below ``num_columns``.
 
 Examples
 --------
@@ -1843,34 +1861,48 @@ DenseVectorToIdList of Caffe2. ``batch_dense_to_sparse(ids, dense)`` returns the
 LoDTensor([[1, 3], [], [0]], recursive_sequence_lengths=[[2, 0, 1]], shape=(3,), dtype=int64)
 """
 
-class _DequantizeRows(Op[..., Any]):
+class _DequantizeRows(AdaptedOp[..., Any]):
     @overload
-    def __call__(self, rows: ArrayLike, /, *, bits: Literal[8, 4, 2] = 8, out: Array | None = None) -> Array:
-        """Return the rows that ``quantize_rows`` packed, as float32: ``scale * code + bias``."""
-
-    @overload
-    def __call__(self, rows: A | ArrayLike, /, *, bits: Literal[8, 4, 2] = 8, out: A | None = None) -> A:
+    def __call__(
+        self,
+        rows: PackedRows | ArrayLike,
+        /,
+        *,
+        bits: Literal[8, 4, 2] | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """Return the rows that ``quantize_rows`` packed, as float32: ``scale * code + bias``."""
 
     @overload
     def __call__(
         self,
-        rows: DenseLike | LoDTensor,
+        rows: PackedRows | A | ArrayLike,
         /,
         *,
-        bits: Literal[8, 4, 2] = 8,
+        bits: Literal[8, 4, 2] | None = None,
+        out: A | None = None,
+    ) -> A:
+        """Return the rows that ``quantize_rows`` packed, as float32: ``scale * code + bias``."""
+
+    @overload
+    def __call__(
+        self,
+        rows: PackedRows | DenseLike | LoDTensor,
+        /,
+        *,
+        bits: Literal[8, 4, 2] | None = None,
         out: LoDTensor | DenseLike | None = None,
     ) -> LoDTensor:
         """Return the rows that ``quantize_rows`` packed, as float32: ``scale * code + bias``."""
 
 dequantize_rows: _DequantizeRows
-r"""dequantize_rows(rows: Dense, /, *, bits: Bits = 8) -> Dense
+r"""dequantize_rows(rows: Dense, /, *, bits: Bits | None = None) -> Dense
 
 Return the rows that ``quantize_rows`` packed, as float32: ``scale * code + bias``.
 
-Caffe2's Fused{8, 4, 2}BitRowwiseQuantizedToFloat.
+Caffe2's Fused{8, 4, 2}BitRowwiseQuantizedToFloat. PackedRows know their bits, for plain bytes pass ``bits``.
 
->>> dequantize_rows(quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2), bits=2)
+>>> dequantize_rows(quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2))
 array([[0., 1., 2., 3.]], dtype=float32)
 """
 
@@ -2149,7 +2181,8 @@ table : array of shape (height, *item)
 ids : LoDTensor of int32 or int64
     The innermost sequences are the bags; the result keeps the levels above.
 weights : array of shape (number of ids,), or LoDTensor of the structure of ids, optional
-    With sum and mean; the mean divides by the sum of the weights.
+    With sum and mean; the mean divides by the sum of the weights. Where that is 0 it is ``pad_value``, as for an
+    empty bag, and has no gradient.
 pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
 pad_value : float
     The result for an empty bag.
@@ -3756,6 +3789,8 @@ r"""fc(x: Dense, weight: Dense, bias: Dense | None = None, /) -> Dense
 
 Return ``x @ weight + bias``, every row flattened.
 
+The products are BLAS's: a row's result alone and in a batch agrees to rounding.
+
 >>> fc(np.array([[1., 2.]]), np.array([[1., 0.], [0., 1.]]), np.array([10., 20.]))
 array([[11., 22.]])
 """
@@ -3792,6 +3827,13 @@ r"""filter_selected_rows(x: SelectedRows, rows: Dense, /, *, exclude: bool = Fal
 
 Return the entries whose row is among ``rows``, in their order; with ``exclude`` those whose row is not.
 
+Raises
+------
+RowIndexError
+    One of ``rows`` is negative or not below the height.
+
+Examples
+--------
 >>> filter_selected_rows(SelectedRows([7, 1, 7], [[1.], [2.], [3.]], 10), [7, 9])
 SelectedRows(rows=[7, 7], value=[[1.], [3.]], height=10)
 """
@@ -4329,6 +4371,11 @@ Returns
 -------
 tuple of arrays of shape (examples, length, *item)
 
+Raises
+------
+RowIndexError
+    A range is not inside the rows.
+
 Examples
 --------
 >>> gather_ranges_to_dense(np.array([1, 2, 3, 4, 5, 6]), [[[0, 1], [1, 2]], [[4, 1], [0, 0]]], lengths=(1, 2))
@@ -4532,7 +4579,7 @@ Examples
 ([[1, 0], [0]], [[0.9, 0.8], [0.6]])
 """
 
-class _Gru(Op[..., Any]):
+class _Gru(AdaptedOp[..., Any]):
     @overload
     def __call__(
         self,
@@ -4550,7 +4597,7 @@ class _Gru(Op[..., Any]):
         origin_mode: _Bool = False,
         reset_after: _Bool = False,
         weight_layout: Literal['columns', 'blocks'] = 'columns',
-    ) -> tuple[LoDTensor, Array]:
+    ) -> tuple[LoDTensor, ArrayOrLoDTensor]:
         """Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's."""
 
     @overload
@@ -4570,11 +4617,11 @@ class _Gru(Op[..., Any]):
         origin_mode: _Bool = False,
         reset_after: _Bool = False,
         weight_layout: Literal['columns', 'blocks'] = 'columns',
-    ) -> tuple[LoDTensor, A]:
+    ) -> tuple[LoDTensor, A | Any]:
         """Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's."""
 
 gru: _Gru
-r"""gru(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None = None, h0: Dense | None = None, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', candidate_activation: Activation = 'tanh', origin_mode: bool = False, reset_after: bool = False, weight_layout: Layout = 'columns') -> tuple[LoDTensor, Dense]
+r"""gru(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None = None, h0: Dense | None = None, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', candidate_activation: Activation = 'tanh', origin_mode: bool = False, reset_after: bool = False, weight_layout: Layout = 'columns') -> tuple[LoDTensor, Dense | LoDTensor]
 
 Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's.
 
@@ -4582,7 +4629,8 @@ Gated recurrent units (Cho et al., 2014). The gates of a row are columns in the 
 ``a`` the products of the row and its bias, ``before`` the state before and ``w`` the weight by gates,
 ``update = sigmoid(a[0] + before @ w[0])``, ``reset = sigmoid(a[1] + before @ w[1])``,
 ``candidate = tanh(a[2] + (reset * before) @ w[2])`` and ``hidden = (1 - update) * before + update * candidate``.
-Nothing is padded: each step computes the sequences that are not at their end.
+Nothing is padded: each step computes the sequences that are not at their end. The products are BLAS's: a sequence's
+result alone and in a batch agrees to rounding.
 
 Parameters
 ----------
@@ -4611,10 +4659,11 @@ weight_layout : str
 
 Returns
 -------
-hidden : LoDTensor
-    In the structure of x.
-gates : array of shape (rows, 3 * size)
-    What the gradient reads: the gates in the order of the steps; float32 for float16.
+out : LoDTensor
+    The states of all steps, in the structure of x.
+last : array of shape (sequences, size), or LoDTensor when there are levels above
+    The state of each sequence after its last step: with ``reverse`` that of its first row. Of an empty sequence it
+    is ``h0``. As h0 of another call it goes on where this one ended.
 
 Raises
 ------
@@ -4627,11 +4676,17 @@ LoDLevelError
 ValueError
     An activation or a layout is unknown, or ``reset_after`` meets a weight in blocks.
 
+Notes
+-----
+The gradient reads the gates, an array of shape (rows, 3 * size) in the order of the steps; float32 for float16.
+``gru.full`` returns them too, behind the others.
+
 Examples
 --------
 >>> x = LoDTensor(np.full((3, 3), 9.), [[2, 1]])
->>> gru(x, None, np.zeros((1, 3)))[0].values.round(3).ravel()
-array([1., 1., 1.])
+>>> out, last = gru(x, None, np.zeros((1, 3)))
+>>> out.values.round(3).ravel(), last.round(3).ravel()
+(array([1., 1., 1.]), array([1., 1.]))
 """
 
 class _GruGrad(Op[..., Any]):
@@ -4646,6 +4701,7 @@ class _GruGrad(Op[..., Any]):
         hidden: ArrayLike,
         gates: ArrayLike,
         grad: ArrayLike,
+        grad_last: ArrayLike | None = None,
         /,
         *,
         level: Integer = -1,
@@ -4669,6 +4725,7 @@ class _GruGrad(Op[..., Any]):
         hidden: A | ArrayLike,
         gates: A | ArrayLike,
         grad: A | ArrayLike,
+        grad_last: A | ArrayLike | None = None,
         /,
         *,
         level: Integer = -1,
@@ -4682,15 +4739,16 @@ class _GruGrad(Op[..., Any]):
         """Return the gradients of ``gru`` by those of its inputs that are not None."""
 
 gru_grad: _GruGrad
-r"""gru_grad(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None, h0: Dense | None, hidden: Dense, gates: Dense, grad: Dense, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', candidate_activation: Activation = 'tanh', origin_mode: bool = False, reset_after: bool = False, weight_layout: Layout = 'columns') -> tuple
+r"""gru_grad(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None, h0: Dense | None, hidden: Dense, gates: Dense, grad: Dense, grad_last: Dense | None = None, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', candidate_activation: Activation = 'tanh', origin_mode: bool = False, reset_after: bool = False, weight_layout: Layout = 'columns') -> tuple
 
 Return the gradients of ``gru`` by those of its inputs that are not None.
 
-``hidden`` and ``gates`` are its results, ``grad`` is the gradient by the first.
+``hidden`` and ``gates`` are results of ``gru.full``, ``grad`` and ``grad_last`` the gradients by the states of all
+steps and by the last ones.
 
 >>> x, weight = LoDTensor(np.zeros((1, 3)), [[1]]), np.zeros((1, 3))
->>> results = [getattr(r, "values", r) for r in gru(x, None, weight)]
->>> gru_grad(x, None, weight, None, None, *results, np.ones((1, 1)))[0]
+>>> hidden, _, gates = gru.full(x, None, weight)
+>>> gru_grad(x, None, weight, None, None, hidden.values, gates, np.ones((1, 1)))[0]
 array([[0. , 0. , 0.5]])
 """
 
@@ -4750,7 +4808,8 @@ Return the hidden state of a gated recurrent unit after a step, of every row. gr
 
 With ``a`` the three parts of x plus the bias, and ``w`` those of the weight, ``update = sigmoid(a[0] + hidden @
 w[0])``, ``reset = sigmoid(a[1] + hidden @ w[1])``, ``candidate = tanh(a[2] + (reset * hidden) @ w[2])``, and the
-result is ``(1 - update) * hidden + update * candidate``.
+result is ``(1 - update) * hidden + update * candidate``. The products are BLAS's: a row's result alone and in a
+batch agrees to rounding.
 
 Parameters
 ----------
@@ -5336,6 +5395,13 @@ lengths : array of int32 or int64
 ids : array of int32 or int64
     Segments, each any number of times.
 
+Raises
+------
+RowIndexError
+    An id is negative or not below the number of segments.
+
+Examples
+--------
 >>> lengths_gather(np.array([1, 2, 3, 4, 5, 6]), [0, 2, 3, 1], [2, 0, 3])
 array([3, 4, 5, 6])
 """
@@ -6275,7 +6341,7 @@ the padding row). The value of SelectedRows shares the memory of ``grad`` where 
 SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
 """
 
-class _Lstm(Op[..., Any]):
+class _Lstm(AdaptedOp[..., Any]):
     @overload
     def __call__(
         self,
@@ -6297,7 +6363,7 @@ class _Lstm(Op[..., Any]):
         cell_clip: Number = 0.0,
         projection_clip: Number = 0.0,
         cell_gradient: _Bool = True,
-    ) -> tuple[LoDTensor, LoDTensor, Array]:
+    ) -> tuple[LoDTensor, tuple[ArrayOrLoDTensor, ArrayOrLoDTensor]]:
         """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``."""
 
     @overload
@@ -6321,16 +6387,17 @@ class _Lstm(Op[..., Any]):
         cell_clip: Number = 0.0,
         projection_clip: Number = 0.0,
         cell_gradient: _Bool = True,
-    ) -> tuple[LoDTensor, LoDTensor, A]:
+    ) -> tuple[LoDTensor, tuple[A | Any, A | Any]]:
         """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``."""
 
 lstm: _Lstm
-r"""lstm(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None = None, h0: Dense | None = None, c0: Dense | None = None, projection: Dense | None = None, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', cell_activation: Activation = 'tanh', candidate_activation: Activation = 'tanh', projection_activation: Activation = 'identity', cell_clip: float = 0.0, projection_clip: float = 0.0, cell_gradient: bool = True) -> tuple[LoDTensor, LoDTensor, Dense]
+r"""lstm(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None = None, h0: Dense | None = None, c0: Dense | None = None, projection: Dense | None = None, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', cell_activation: Activation = 'tanh', candidate_activation: Activation = 'tanh', projection_activation: Activation = 'identity', cell_clip: float = 0.0, projection_clip: float = 0.0, cell_gradient: bool = True) -> tuple[LoDTensor, tuple[Dense | LoDTensor, Dense | LoDTensor]]
 
 Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``.
 
 Long short-term memory (Hochreiter and Schmidhuber, 1997) with forget gates and, if the bias has them, peepholes
-(Gers et al., 2000); with a projection if there is one (Sak et al., 2014).
+(Gers et al., 2000); with a projection if there is one (Sak et al., 2014). The products are BLAS's: a sequence's
+result alone and in a batch agrees to rounding.
 
 The gates of a row are columns in the order candidate, input, forget, output. With ``a`` the products of the row
 and of the output before it, ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,
@@ -6361,14 +6428,15 @@ gate_activation, cell_activation, candidate_activation, projection_activation : 
 cell_clip, projection_clip : float
     Clip cells, and the output of the projection, to at most so much; 0 does not clip.
 cell_gradient : bool
-    False: no gradient flows from the cells that are returned, as in Paddle.
+    False: no gradient flows from cells, those of all steps or the last ones, as in Paddle.
 
 Returns
 -------
-hidden, cell : LoDTensor
-    In the structure of x.
-gates : array of shape (rows, 4 * size)
-    What the gradient reads: the gates in the order of the steps; float32 for float16.
+out : LoDTensor
+    The hidden states of all steps, in the structure of x.
+(hidden, cell) : arrays of shape (sequences, out) and (sequences, size), or LoDTensors when there are levels above
+    Output and cell of each sequence after its last step: with ``reverse`` those of its first row. Of an empty
+    sequence they are ``h0`` and ``c0``. As h0 and c0 of another call they go on where this one ended.
 
 Raises
 ------
@@ -6381,12 +6449,18 @@ LoDLevelError
 ValueError
     A clip is negative, an activation unknown, or one of the projection's is given without a projection.
 
+Notes
+-----
+The gradient reads the cells of all steps, and the gates, an array of shape (rows, 4 * size) in the order of the
+steps, float32 for float16. ``out, hidden, cell, cells, gates = lstm.full(...)`` returns them too; cells have a
+gradient.
+
 Examples
 --------
 >>> x = LoDTensor(np.zeros((3, 4)), [[2, 1]])
->>> hidden, cell, _ = lstm(x, None, np.zeros((1, 4)), np.array([9., 9., 9., 9.]))
->>> cell.values.round(3).ravel()
-array([1., 2., 1.])
+>>> out, (hidden, cell) = lstm(x, None, np.zeros((1, 4)), np.array([9., 9., 9., 9.]))
+>>> cell.round(3).ravel()
+array([2., 1.])
 """
 
 class _LstmGrad(Op[..., Any]):
@@ -6405,6 +6479,8 @@ class _LstmGrad(Op[..., Any]):
         gates: ArrayLike,
         grad: ArrayLike,
         grad_cell: ArrayLike | None = None,
+        grad_last: ArrayLike | None = None,
+        grad_last_cell: ArrayLike | None = None,
         /,
         *,
         level: Integer = -1,
@@ -6433,6 +6509,8 @@ class _LstmGrad(Op[..., Any]):
         gates: A | ArrayLike,
         grad: A | ArrayLike,
         grad_cell: A | ArrayLike | None = None,
+        grad_last: A | ArrayLike | None = None,
+        grad_last_cell: A | ArrayLike | None = None,
         /,
         *,
         level: Integer = -1,
@@ -6447,14 +6525,16 @@ class _LstmGrad(Op[..., Any]):
         """Return the gradients of ``lstm`` by those of its inputs that are not None."""
 
 lstm_grad: _LstmGrad
-r"""lstm_grad(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None, h0: Dense | None, c0: Dense | None, projection: Dense | None, hidden: Dense, cell: Dense, gates: Dense, grad: Dense, grad_cell: Dense | None = None, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', cell_activation: Activation = 'tanh', candidate_activation: Activation = 'tanh', projection_activation: Activation = 'identity', cell_clip: float = 0.0, projection_clip: float = 0.0) -> tuple
+r"""lstm_grad(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None, h0: Dense | None, c0: Dense | None, projection: Dense | None, hidden: Dense, cell: Dense, gates: Dense, grad: Dense, grad_cell: Dense | None = None, grad_last: Dense | None = None, grad_last_cell: Dense | None = None, /, *, level: int = -1, reverse: bool = False, gate_activation: Activation = 'sigmoid', cell_activation: Activation = 'tanh', candidate_activation: Activation = 'tanh', projection_activation: Activation = 'identity', cell_clip: float = 0.0, projection_clip: float = 0.0) -> tuple
 
 Return the gradients of ``lstm`` by those of its inputs that are not None.
 
-``hidden``, ``cell`` and ``gates`` are its results, ``grad`` and ``grad_cell`` the gradients by the first two.
+``hidden``, ``cell`` and ``gates`` are those of all steps, as ``lstm.full`` returns them, ``grad`` and ``grad_cell``
+the gradients by the first two, and the others those by the last hidden states and cells.
 
 >>> x, weight = LoDTensor(np.zeros((1, 4)), [[1]]), np.zeros((1, 4))
->>> results = [getattr(r, "values", r) for r in lstm(x, None, weight)]
+>>> hidden, _, _, cell, gates = lstm.full(x, None, weight)
+>>> results = hidden.values, cell.values, gates
 >>> lstm_grad(x, None, weight, None, None, None, None, *results, np.ones((1, 1)))[0]
 array([[0.25, 0.  , 0.  , 0.  ]])
 """
@@ -6579,7 +6659,7 @@ r"""match_matrix(x: LoDTensor, y: LoDTensor, weight: Dense, /) -> LoDTensor
 
 Return ``x[i] @ weight[:, t] @ y[j]`` for each channel t, step i of a sequence of x, and step j of its pair in y.
 
-Paddle's match_matrix_tensor.
+Paddle's match_matrix_tensor. The products are BLAS's: a pair's result alone and in a batch agrees to rounding.
 
 Parameters
 ----------
@@ -7114,6 +7194,13 @@ Return a row of ``size`` per id, float32: 1 at the id and 0 elsewhere.
 
 OneHot of Caffe2, which writes out of bounds for an id outside.
 
+Raises
+------
+RowIndexError
+    An id is negative or not below ``size``.
+
+Examples
+--------
 >>> one_hot([2, 0], size=3)
 array([[0., 0., 1.],
        [1., 0., 0.]], dtype=float32)
@@ -7704,7 +7791,7 @@ lr, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, 
 array([0.25, 0.  ])
 """
 
-class _QuantizeRows(Op[..., Any]):
+class _QuantizeRows(AdaptedOp[..., Any]):
     @overload
     def __call__(
         self,
@@ -7713,8 +7800,8 @@ class _QuantizeRows(Op[..., Any]):
         *,
         bits: Literal[8, 4, 2] = 8,
         search: Literal['extremes', 'greedy'] = 'extremes',
-        out: Array | None = None,
-    ) -> Array:
+        out: Array | PackedRows | None = None,
+    ) -> PackedRows:
         """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``."""
 
     @overload
@@ -7725,8 +7812,8 @@ class _QuantizeRows(Op[..., Any]):
         *,
         bits: Literal[8, 4, 2] = 8,
         search: Literal['extremes', 'greedy'] = 'extremes',
-        out: A | None = None,
-    ) -> A:
+        out: A | PackedRows | None = None,
+    ) -> PackedRows:
         """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``."""
 
     @overload
@@ -7738,11 +7825,11 @@ class _QuantizeRows(Op[..., Any]):
         bits: Literal[8, 4, 2] = 8,
         search: Literal['extremes', 'greedy'] = 'extremes',
         out: LoDTensor | DenseLike | None = None,
-    ) -> LoDTensor:
+    ) -> PackedRows:
         """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``."""
 
 quantize_rows: _QuantizeRows
-r"""quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = 'extremes') -> Dense
+r"""quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = 'extremes') -> PackedRows
 
 Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``.
 
@@ -7761,7 +7848,9 @@ search : {"extremes", "greedy"}
 
 Returns
 -------
-uint8 array of shape (rows, columns * bits / 8 + 8), with 4 and 2 bits (rows, columns * bits / 8 + 4)
+PackedRows
+    Their ``values`` are a uint8 array of shape (rows, columns * bits / 8 + 8), with 4 and 2 bits
+    (rows, columns * bits / 8 + 4).
 
 Raises
 ------
@@ -7770,20 +7859,20 @@ ShapeMismatchError
 
 Examples
 --------
->>> quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2)
+>>> quantize_rows(np.array([[0., 1., 2., 3.]]), bits=2).values
 array([[228,   0,  60,   0,   0]], dtype=uint8)
 """
 
-class _QuantizedEmbeddingBag(Op[..., Any]):
+class _QuantizedEmbeddingBag(AdaptedOp[..., Any]):
     @overload
     def __call__(
         self,
-        rows: ArrayLike,
+        rows: PackedRows | ArrayLike,
         ids: LoDTensorLike,
         weights: ArrayLike | None = None,
         /,
         *,
-        bits: Literal[8, 4, 2] = 8,
+        bits: Literal[8, 4, 2] | None = None,
         pool: Literal['sum', 'mean'] = 'sum',
         pad_value: Number = 0.0,
         padding_idx: Integer | None = None,
@@ -7794,12 +7883,12 @@ class _QuantizedEmbeddingBag(Op[..., Any]):
     @overload
     def __call__(
         self,
-        rows: A | ArrayLike,
+        rows: PackedRows | A | ArrayLike,
         ids: LoDTensorLike,
         weights: A | ArrayLike | None = None,
         /,
         *,
-        bits: Literal[8, 4, 2] = 8,
+        bits: Literal[8, 4, 2] | None = None,
         pool: Literal['sum', 'mean'] = 'sum',
         pad_value: Number = 0.0,
         padding_idx: Integer | None = None,
@@ -7808,7 +7897,7 @@ class _QuantizedEmbeddingBag(Op[..., Any]):
         """Look up and pool packed rows: ``embedding_bag(dequantize_rows(rows), ids)`` without unpacking the table."""
 
 quantized_embedding_bag: _QuantizedEmbeddingBag
-r"""quantized_embedding_bag(rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits: Bits = 8, pool: BagPool = 'sum', pad_value: float = 0.0, padding_idx: int | None = None) -> Dense | LoDTensor
+r"""quantized_embedding_bag(rows: Dense, ids: LoDTensor, weights: Dense | None = None, /, *, bits: Bits | None = None, pool: BagPool = 'sum', pad_value: float = 0.0, padding_idx: int | None = None) -> Dense | LoDTensor
 
 Look up and pool packed rows: ``embedding_bag(dequantize_rows(rows), ids)`` without unpacking the table.
 
@@ -7817,13 +7906,14 @@ Caffe2's SparseLengths{Sum, WeightedSum, Mean}Fused{8, 4, 2}BitRowwise. A half-p
 
 Parameters
 ----------
-rows : uint8 array
-    Result of ``quantize_rows``.
+rows : PackedRows, or uint8 array
+    Result of ``quantize_rows``; or bytes in Caffe2's and FBGEMM's formats, with ``bits``.
 ids : LoDTensor of int32 or int64
     The innermost sequences are the bags; the result keeps the levels above.
 weights : array of shape (number of ids,), optional
-    The mean divides by their sum.
-bits : {8, 4, 2}
+    The mean divides by their sum; where that is 0 it is ``pad_value``, as for an empty bag.
+bits : {8, 4, 2}, optional
+    Of plain bytes, which do not tell; PackedRows know theirs, and refuse others.
 pool : {"sum", "mean"}
 pad_value : float
     The result for an empty bag.
@@ -7842,23 +7932,23 @@ RowIndexError
 Examples
 --------
 >>> rows = quantize_rows(np.array([[0., 1., 2., 3.], [4., 5., 6., 7.]]), bits=2)
->>> quantized_embedding_bag(rows, LoDTensor([1, 1, 0], [[2, 0, 1]]), bits=2)
+>>> quantized_embedding_bag(rows, LoDTensor([1, 1, 0], [[2, 0, 1]]))
 array([[ 8., 10., 12., 14.],
        [ 0.,  0.,  0.,  0.],
        [ 0.,  1.,  2.,  3.]], dtype=float32)
 """
 
-class _QuantizedEmbeddingBagWeightsGrad(Op[..., Any]):
+class _QuantizedEmbeddingBagWeightsGrad(AdaptedOp[..., Any]):
     @overload
     def __call__(
         self,
-        rows: ArrayLike,
+        rows: PackedRows | ArrayLike,
         ids: LoDTensorLike,
         grad: ArrayLike,
         weights: ArrayLike,
         /,
         *,
-        bits: Literal[8, 4, 2] = 8,
+        bits: Literal[8, 4, 2] | None = None,
         pool: Literal['sum', 'mean'] = 'sum',
         padding_idx: Integer | None = None,
         out: Array | None = None,
@@ -7868,13 +7958,13 @@ class _QuantizedEmbeddingBagWeightsGrad(Op[..., Any]):
     @overload
     def __call__(
         self,
-        rows: A | ArrayLike,
+        rows: PackedRows | A | ArrayLike,
         ids: LoDTensorLike,
         grad: A | ArrayLike,
         weights: A | ArrayLike,
         /,
         *,
-        bits: Literal[8, 4, 2] = 8,
+        bits: Literal[8, 4, 2] | None = None,
         pool: Literal['sum', 'mean'] = 'sum',
         padding_idx: Integer | None = None,
         out: A | None = None,
@@ -7882,13 +7972,13 @@ class _QuantizedEmbeddingBagWeightsGrad(Op[..., Any]):
         """Return the gradient of ``quantized_embedding_bag`` by its weights; packed rows themselves have none."""
 
 quantized_embedding_bag_weights_grad: _QuantizedEmbeddingBagWeightsGrad
-r"""quantized_embedding_bag_weights_grad(rows: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, bits: Bits = 8, pool: BagPool = 'sum', padding_idx: int | None = None) -> Dense
+r"""quantized_embedding_bag_weights_grad(rows: Dense, ids: LoDTensor, grad: Dense, weights: Dense, /, *, bits: Bits | None = None, pool: BagPool = 'sum', padding_idx: int | None = None) -> Dense
 
 Return the gradient of ``quantized_embedding_bag`` by its weights; packed rows themselves have none.
 
 >>> rows = quantize_rows(np.array([[0., 1., 2., 3.], [4., 5., 6., 7.]]), bits=2)
 >>> grad = np.ones((1, 4), np.float32)
->>> quantized_embedding_bag_weights_grad(rows, LoDTensor([1, 0], [[2]]), grad, np.ones(2), bits=2)
+>>> quantized_embedding_bag_weights_grad(rows, LoDTensor([1, 0], [[2]]), grad, np.ones(2))
 array([22.,  6.])
 """
 
@@ -8043,7 +8133,7 @@ Parameters
 ----------
 data : array
 weights : array of shape (product of the reduced dimensions,), optional
-    At the front, with sum and mean; the mean divides by the sum of the weights.
+    At the front, with sum and mean; the mean divides by the sum of the weights, and is 0 where that is 0.
 lengths : array of int, optional
     Number of elements that are reduced per column, one per element of the result; all by default.
 where : {"front", "back"}
@@ -8783,6 +8873,13 @@ updates : array like ids
 axis : int
     Negative ones count from the last axis.
 
+Raises
+------
+RowIndexError
+    An id is negative or not below the entries of the axis; nothing is written.
+
+Examples
+--------
 >>> scatter(np.zeros((2, 3)), [[1], [2]], np.array([[5.], [7.]]))
 array([[0., 5., 0.],
        [0., 0., 7.]])
@@ -9034,6 +9131,13 @@ Return a row of ``size`` per sequence, float32: 1 at its ids and 0 elsewhere.
 
 SegmentOneHot of Caffe2, which writes out of bounds for an id outside. ``sparse_matrix`` counts equal ids.
 
+Raises
+------
+RowIndexError
+    An id is negative or not below ``size``.
+
+Examples
+--------
 >>> segment_one_hot(LoDTensor([2, 0, 2], [[1, 0, 2]]), size=3)
 array([[0., 0., 1.],
        [0., 0., 0.],
@@ -9093,7 +9197,8 @@ data : array of shape (rows, *item)
 segments : array of int32 or int64
     Lengths (one per segment), offsets (one more than segments), or segment ids (one per row), sorted or not.
 weights : array of shape (rows,), optional
-    With sum and mean; the mean divides by the sum of the weights.
+    With sum and mean; the mean divides by the sum of the weights. Where that is 0 it is ``pad_value``, as for an
+    empty segment, and has no gradient.
 indices : array of int32 or int64, optional
     Reduce ``data[indices]``, which is not written anywhere; segments and weights are of these rows.
 by : {"lengths", "offsets", "ids", "unsorted_ids"}
@@ -9338,7 +9443,8 @@ Let each row attend to the rows of its own sequence: ``softmax(query @ key.T * s
 
 Scaled dot-product attention. It takes as much as the squares of the lengths, not that of the longest; no more than
 some rows of scores are in memory at a time, in the gradient too, which computes them again. float16 is computed in
-float32.
+float32. Scores are products of the size of the keys: far from zero, what all keys have in common cancels in the
+softmax only to the rounding of these products. Subtract it from the keys first.
 
 Parameters
 ----------
@@ -9590,7 +9696,7 @@ Convolve along sequences: ``out[t]`` is the rows around t, side by side, times t
 
 sequence_conv of Paddle, at any number of levels. The window of row t has ``context_length`` rows from
 ``t + context_start`` on, inside t's own innermost sequence; beyond its ends it has zeros, or the rows of a learned
-padding.
+padding. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
 
 Parameters
 ----------
@@ -11527,8 +11633,7 @@ class _SimpleRnn(Op[..., Any]):
         level: Integer = -1,
         reverse: _Bool = False,
         activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
-        out: Array | LoDTensor | None = None,
-    ) -> LoDTensor:
+    ) -> tuple[LoDTensor, ArrayOrLoDTensor]:
         """Run a simple recurrent layer over every sequence: ``tanh(x @ input_weight + before @ weight + bias)``."""
 
     @overload
@@ -11544,17 +11649,16 @@ class _SimpleRnn(Op[..., Any]):
         level: Integer = -1,
         reverse: _Bool = False,
         activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
-        out: A | LoDTensor | None = None,
-    ) -> LoDTensor:
+    ) -> tuple[LoDTensor, A | Any]:
         """Run a simple recurrent layer over every sequence: ``tanh(x @ input_weight + before @ weight + bias)``."""
 
 simple_rnn: _SimpleRnn
-r"""simple_rnn(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None = None, h0: Dense | None = None, /, *, level: int = -1, reverse: bool = False, activation: Activation = 'tanh') -> LoDTensor
+r"""simple_rnn(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None = None, h0: Dense | None = None, /, *, level: int = -1, reverse: bool = False, activation: Activation = 'tanh') -> tuple[LoDTensor, Dense | LoDTensor]
 
 Run a simple recurrent layer over every sequence: ``tanh(x @ input_weight + before @ weight + bias)``.
 
 A recurrent network as of Elman (1990). Nothing is padded: each step computes the sequences that are not at their
-end.
+end. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
 
 Parameters
 ----------
@@ -11575,8 +11679,11 @@ activation : str
 
 Returns
 -------
-LoDTensor
-    The states, in the structure of x.
+out : LoDTensor
+    The states of all steps, in the structure of x.
+last : array of shape (sequences, size), or LoDTensor when there are levels above
+    The state of each sequence after its last step: with ``reverse`` that of its first row. Of an empty sequence it
+    is ``h0``. As h0 of another call it goes on where this one ended.
 
 Raises
 ------
@@ -11592,8 +11699,9 @@ ValueError
 Examples
 --------
 >>> x = LoDTensor(np.ones((3, 1)), [[2, 1]])
->>> simple_rnn(x, None, np.array([[10.]]), activation="identity").values.ravel()
-array([ 1., 11.,  1.])
+>>> out, last = simple_rnn(x, None, np.array([[10.]]), activation="identity")
+>>> out.values.ravel(), last.ravel()
+(array([ 1., 11.,  1.]), array([11.,  1.]))
 """
 
 class _SimpleRnnGrad(Op[..., Any]):
@@ -11607,13 +11715,14 @@ class _SimpleRnnGrad(Op[..., Any]):
         h0: ArrayLike | None,
         hidden: ArrayLike,
         grad: ArrayLike,
+        grad_last: ArrayLike | None = None,
         /,
         *,
         level: Integer = -1,
         reverse: _Bool = False,
         activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
     ) -> tuple[Any, ...]:
-        """Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its result."""
+        """Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its first result."""
 
     @overload
     def __call__(
@@ -11625,22 +11734,25 @@ class _SimpleRnnGrad(Op[..., Any]):
         h0: A | ArrayLike | None,
         hidden: A | ArrayLike,
         grad: A | ArrayLike,
+        grad_last: A | ArrayLike | None = None,
         /,
         *,
         level: Integer = -1,
         reverse: _Bool = False,
         activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
     ) -> tuple[Any, ...]:
-        """Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its result."""
+        """Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its first result."""
 
 simple_rnn_grad: _SimpleRnnGrad
-r"""simple_rnn_grad(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None, h0: Dense | None, hidden: Dense, grad: Dense, /, *, level: int = -1, reverse: bool = False, activation: Activation = 'tanh') -> tuple
+r"""simple_rnn_grad(x: LoDTensor, input_weight: Dense | None, weight: Dense, bias: Dense | None, h0: Dense | None, hidden: Dense, grad: Dense, grad_last: Dense | None = None, /, *, level: int = -1, reverse: bool = False, activation: Activation = 'tanh') -> tuple
 
-Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its result.
+Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its first result.
+
+``grad`` and ``grad_last`` are the gradients by the states of all steps and by the last ones.
 
 >>> x, weight = LoDTensor(np.ones((2, 1)), [[2]]), np.array([[10.]])
->>> hidden = simple_rnn(x, None, weight, activation="identity").values
->>> simple_rnn_grad(x, None, weight, None, None, hidden, np.ones((2, 1)), activation="identity")[1]
+>>> hidden, _ = simple_rnn(x, None, weight, activation="identity")
+>>> simple_rnn_grad(x, None, weight, None, None, hidden.values, np.ones((2, 1)), activation="identity")[1]
 array([[1.]])
 """
 
@@ -11878,6 +11990,13 @@ r"""softmax_with_cross_entropy(logits: Dense, labels: Dense, /) -> Dense
 
 Return the cross entropy of each row's softmax with its class, shape ``(rows, 1)`` (Paddle).
 
+Raises
+------
+RowIndexError
+    A label is negative or not below the number of columns.
+
+Examples
+--------
 >>> softmax_with_cross_entropy(np.zeros((1, 4)), [2]).round(4)
 array([[1.3863]])
 """

@@ -7,6 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from ...lod.lod_tensor import LoDTensor
+from ...lod.packed_rows import PackedRows
 from ...lod.rank_table import RankTable
 from ...lod.selected_rows import SelectedRows
 from ...typing import Array, ArrayLike, Integer, LoDTensorLike, Number, Scalar
@@ -177,6 +178,11 @@ def batch_dense_to_sparse(ids: Tensor | LoDTensorLike, dense: Tensor | ArrayLike
     LoDTensor
         A row per id.
 
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the number of columns.
+
     Examples
     --------
     >>> batch_dense_to_sparse(LoDTensor([2, 0, 1], [[2, 1]]), np.array([[5., 6., 7.], [8., 9., 0.]]))
@@ -186,6 +192,13 @@ def batch_dense_to_sparse(ids: Tensor | LoDTensorLike, dense: Tensor | ArrayLike
 def batch_gather(data: Tensor | ArrayLike, ids: Tensor | ArrayLike, /, *, match_outer: _Bool = False) -> Tensor:
     r"""Return the entries of every row of ``data`` at ``ids``: ``gather`` on axis 1. Caffe2's BatchGather.
 
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the number of columns.
+
+    Examples
+    --------
     >>> batch_gather(np.array([[10, 20, 30], [40, 50, 60]]), [2, 0, 2])
     array([[30, 10, 30],
            [60, 40, 60]])
@@ -216,6 +229,11 @@ def batch_sparse_to_dense(
     Returns
     -------
     array of shape (sequences, num_columns, *item)
+
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below ``num_columns``.
 
     Examples
     --------
@@ -434,7 +452,8 @@ def embedding_bag(
     ids : LoDTensor of int32 or int64
         The innermost sequences are the bags; the result keeps the levels above.
     weights : array of shape (number of ids,), or LoDTensor of the structure of ids, optional
-        With sum and mean; the mean divides by the sum of the weights.
+        With sum and mean; the mean divides by the sum of the weights. Where that is 0 it is ``pad_value``, as for an
+        empty bag, and has no gradient.
     pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
     pad_value : float
         The result for an empty bag.
@@ -472,6 +491,8 @@ def embedding_bag(
 @overload
 def fc(x: Tensor | ArrayLike, weight: Tensor | ArrayLike, bias: Tensor | ArrayLike | None = None, /) -> Tensor:
     r"""Return ``x @ weight + bias``, every row flattened.
+
+    The products are BLAS's: a row's result alone and in a batch agrees to rounding.
 
     >>> fc(np.array([[1., 2.]]), np.array([[1., 0.], [0., 1.]]), np.array([10., 20.]))
     array([[11., 22.]])
@@ -673,14 +694,15 @@ def gru(
     origin_mode: _Bool = False,
     reset_after: _Bool = False,
     weight_layout: Literal['columns', 'blocks'] = 'columns',
-) -> tuple[LoDTensor, Tensor]:
+) -> tuple[LoDTensor, _TensorOrLoDTensor]:
     r"""Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's.
 
     Gated recurrent units (Cho et al., 2014). The gates of a row are columns in the order update, reset, candidate. With
     ``a`` the products of the row and its bias, ``before`` the state before and ``w`` the weight by gates,
     ``update = sigmoid(a[0] + before @ w[0])``, ``reset = sigmoid(a[1] + before @ w[1])``,
     ``candidate = tanh(a[2] + (reset * before) @ w[2])`` and ``hidden = (1 - update) * before + update * candidate``.
-    Nothing is padded: each step computes the sequences that are not at their end.
+    Nothing is padded: each step computes the sequences that are not at their end. The products are BLAS's: a sequence's
+    result alone and in a batch agrees to rounding.
 
     Parameters
     ----------
@@ -709,10 +731,11 @@ def gru(
 
     Returns
     -------
-    hidden : LoDTensor
-        In the structure of x.
-    gates : array of shape (rows, 3 * size)
-        What the gradient reads: the gates in the order of the steps; float32 for float16.
+    out : LoDTensor
+        The states of all steps, in the structure of x.
+    last : array of shape (sequences, size), or LoDTensor when there are levels above
+        The state of each sequence after its last step: with ``reverse`` that of its first row. Of an empty sequence it
+        is ``h0``. As h0 of another call it goes on where this one ended.
 
     Raises
     ------
@@ -725,11 +748,17 @@ def gru(
     ValueError
         An activation or a layout is unknown, or ``reset_after`` meets a weight in blocks.
 
+    Notes
+    -----
+    The gradient reads the gates, an array of shape (rows, 3 * size) in the order of the steps; float32 for float16.
+    ``gru.full`` returns them too, behind the others.
+
     Examples
     --------
     >>> x = LoDTensor(np.full((3, 3), 9.), [[2, 1]])
-    >>> gru(x, None, np.zeros((1, 3)))[0].values.round(3).ravel()
-    array([1., 1., 1.])
+    >>> out, last = gru(x, None, np.zeros((1, 3)))
+    >>> out.values.round(3).ravel(), last.round(3).ravel()
+    (array([1., 1., 1.]), array([1., 1.]))
     """
 
 @overload
@@ -749,7 +778,8 @@ def gru_unit(
 
     With ``a`` the three parts of x plus the bias, and ``w`` those of the weight, ``update = sigmoid(a[0] + hidden @
     w[0])``, ``reset = sigmoid(a[1] + hidden @ w[1])``, ``candidate = tanh(a[2] + (reset * hidden) @ w[2])``, and the
-    result is ``(1 - update) * hidden + update * candidate``.
+    result is ``(1 - update) * hidden + update * candidate``. The products are BLAS's: a row's result alone and in a
+    batch agrees to rounding.
 
     Parameters
     ----------
@@ -897,6 +927,13 @@ def lengths_gather(items: Tensor | ArrayLike, lengths: Tensor | ArrayLike, ids: 
     ids : array of int32 or int64
         Segments, each any number of times.
 
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the number of segments.
+
+    Examples
+    --------
     >>> lengths_gather(np.array([1, 2, 3, 4, 5, 6]), [0, 2, 3, 1], [2, 0, 3])
     array([3, 4, 5, 6])
     """
@@ -1228,11 +1265,12 @@ def lstm(
     cell_clip: Number = 0.0,
     projection_clip: Number = 0.0,
     cell_gradient: _Bool = True,
-) -> tuple[LoDTensor, LoDTensor, Tensor]:
+) -> tuple[LoDTensor, tuple[_TensorOrLoDTensor, _TensorOrLoDTensor]]:
     r"""Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``.
 
     Long short-term memory (Hochreiter and Schmidhuber, 1997) with forget gates and, if the bias has them, peepholes
-    (Gers et al., 2000); with a projection if there is one (Sak et al., 2014).
+    (Gers et al., 2000); with a projection if there is one (Sak et al., 2014). The products are BLAS's: a sequence's
+    result alone and in a batch agrees to rounding.
 
     The gates of a row are columns in the order candidate, input, forget, output. With ``a`` the products of the row
     and of the output before it, ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,
@@ -1263,14 +1301,15 @@ def lstm(
     cell_clip, projection_clip : float
         Clip cells, and the output of the projection, to at most so much; 0 does not clip.
     cell_gradient : bool
-        False: no gradient flows from the cells that are returned, as in Paddle.
+        False: no gradient flows from cells, those of all steps or the last ones, as in Paddle.
 
     Returns
     -------
-    hidden, cell : LoDTensor
-        In the structure of x.
-    gates : array of shape (rows, 4 * size)
-        What the gradient reads: the gates in the order of the steps; float32 for float16.
+    out : LoDTensor
+        The hidden states of all steps, in the structure of x.
+    (hidden, cell) : arrays of shape (sequences, out) and (sequences, size), or LoDTensors when there are levels above
+        Output and cell of each sequence after its last step: with ``reverse`` those of its first row. Of an empty
+        sequence they are ``h0`` and ``c0``. As h0 and c0 of another call they go on where this one ended.
 
     Raises
     ------
@@ -1283,12 +1322,18 @@ def lstm(
     ValueError
         A clip is negative, an activation unknown, or one of the projection's is given without a projection.
 
+    Notes
+    -----
+    The gradient reads the cells of all steps, and the gates, an array of shape (rows, 4 * size) in the order of the
+    steps, float32 for float16. ``out, hidden, cell, cells, gates = lstm.full(...)`` returns them too; cells have a
+    gradient.
+
     Examples
     --------
     >>> x = LoDTensor(np.zeros((3, 4)), [[2, 1]])
-    >>> hidden, cell, _ = lstm(x, None, np.zeros((1, 4)), np.array([9., 9., 9., 9.]))
-    >>> cell.values.round(3).ravel()
-    array([1., 2., 1.])
+    >>> out, (hidden, cell) = lstm(x, None, np.zeros((1, 4)), np.array([9., 9., 9., 9.]))
+    >>> cell.round(3).ravel()
+    array([2., 1.])
     """
 
 @overload
@@ -1341,7 +1386,7 @@ def lstm_unit(
 def match_matrix(x: Tensor | LoDTensorLike, y: Tensor | LoDTensorLike, weight: Tensor | ArrayLike, /) -> LoDTensor:
     r"""Return ``x[i] @ weight[:, t] @ y[j]`` for each channel t, step i of a sequence of x, and step j of its pair in y.
 
-    Paddle's match_matrix_tensor.
+    Paddle's match_matrix_tensor. The products are BLAS's: a pair's result alone and in a batch agrees to rounding.
 
     Parameters
     ----------
@@ -1643,12 +1688,12 @@ def per_sequence(
     """
 
 def quantized_embedding_bag(
-    rows: Tensor | ArrayLike,
+    rows: PackedRows | Tensor | ArrayLike,
     ids: Tensor | LoDTensorLike,
     weights: Tensor | ArrayLike | None = None,
     /,
     *,
-    bits: Literal[8, 4, 2] = 8,
+    bits: Literal[8, 4, 2] | None = None,
     pool: Literal['sum', 'mean'] = 'sum',
     pad_value: Number = 0.0,
     padding_idx: Integer | None = None,
@@ -1660,13 +1705,14 @@ def quantized_embedding_bag(
 
     Parameters
     ----------
-    rows : uint8 array
-        Result of ``quantize_rows``.
+    rows : PackedRows, or uint8 array
+        Result of ``quantize_rows``; or bytes in Caffe2's and FBGEMM's formats, with ``bits``.
     ids : LoDTensor of int32 or int64
         The innermost sequences are the bags; the result keeps the levels above.
     weights : array of shape (number of ids,), optional
-        The mean divides by their sum.
-    bits : {8, 4, 2}
+        The mean divides by their sum; where that is 0 it is ``pad_value``, as for an empty bag.
+    bits : {8, 4, 2}, optional
+        Of plain bytes, which do not tell; PackedRows know theirs, and refuse others.
     pool : {"sum", "mean"}
     pad_value : float
         The result for an empty bag.
@@ -1685,7 +1731,7 @@ def quantized_embedding_bag(
     Examples
     --------
     >>> rows = quantize_rows(np.array([[0., 1., 2., 3.], [4., 5., 6., 7.]]), bits=2)
-    >>> quantized_embedding_bag(rows, LoDTensor([1, 1, 0], [[2, 0, 1]]), bits=2)
+    >>> quantized_embedding_bag(rows, LoDTensor([1, 1, 0], [[2, 0, 1]]))
     array([[ 8., 10., 12., 14.],
            [ 0.,  0.,  0.,  0.],
            [ 0.,  1.,  2.,  3.]], dtype=float32)
@@ -1709,7 +1755,7 @@ def reduce_dims(
     ----------
     data : array
     weights : array of shape (product of the reduced dimensions,), optional
-        At the front, with sum and mean; the mean divides by the sum of the weights.
+        At the front, with sum and mean; the mean divides by the sum of the weights, and is 0 where that is 0.
     lengths : array of int, optional
         Number of elements that are reduced per column, one per element of the result; all by default.
     where : {"front", "back"}
@@ -1923,6 +1969,13 @@ def scatter(
     axis : int
         Negative ones count from the last axis.
 
+    Raises
+    ------
+    RowIndexError
+        An id is negative or not below the entries of the axis; nothing is written.
+
+    Examples
+    --------
     >>> scatter(np.zeros((2, 3)), [[1], [2]], np.array([[5.], [7.]]))
     array([[0., 5., 0.],
            [0., 0., 7.]])
@@ -1953,7 +2006,8 @@ def segment_reduce(
     segments : array of int32 or int64
         Lengths (one per segment), offsets (one more than segments), or segment ids (one per row), sorted or not.
     weights : array of shape (rows,), optional
-        With sum and mean; the mean divides by the sum of the weights.
+        With sum and mean; the mean divides by the sum of the weights. Where that is 0 it is ``pad_value``, as for an
+        empty segment, and has no gradient.
     indices : array of int32 or int64, optional
         Reduce ``data[indices]``, which is not written anywhere; segments and weights are of these rows.
     by : {"lengths", "offsets", "ids", "unsorted_ids"}
@@ -2033,7 +2087,8 @@ def sequence_attention(
 
     Scaled dot-product attention. It takes as much as the squares of the lengths, not that of the longest; no more than
     some rows of scores are in memory at a time, in the gradient too, which computes them again. float16 is computed in
-    float32.
+    float32. Scores are products of the size of the keys: far from zero, what all keys have in common cancels in the
+    softmax only to the rounding of these products. Subtract it from the keys first.
 
     Parameters
     ----------
@@ -2139,7 +2194,7 @@ def sequence_conv(
 
     sequence_conv of Paddle, at any number of levels. The window of row t has ``context_length`` rows from
     ``t + context_start`` on, inside t's own innermost sequence; beyond its ends it has zeros, or the rows of a learned
-    padding.
+    padding. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
 
     Parameters
     ----------
@@ -2859,11 +2914,11 @@ def simple_rnn(
     level: Integer = -1,
     reverse: _Bool = False,
     activation: Literal['identity', 'relu', 'sigmoid', 'tanh'] = 'tanh',
-) -> LoDTensor:
+) -> tuple[LoDTensor, _TensorOrLoDTensor]:
     r"""Run a simple recurrent layer over every sequence: ``tanh(x @ input_weight + before @ weight + bias)``.
 
     A recurrent network as of Elman (1990). Nothing is padded: each step computes the sequences that are not at their
-    end.
+    end. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
 
     Parameters
     ----------
@@ -2884,8 +2939,11 @@ def simple_rnn(
 
     Returns
     -------
-    LoDTensor
-        The states, in the structure of x.
+    out : LoDTensor
+        The states of all steps, in the structure of x.
+    last : array of shape (sequences, size), or LoDTensor when there are levels above
+        The state of each sequence after its last step: with ``reverse`` that of its first row. Of an empty sequence it
+        is ``h0``. As h0 of another call it goes on where this one ended.
 
     Raises
     ------
@@ -2901,8 +2959,9 @@ def simple_rnn(
     Examples
     --------
     >>> x = LoDTensor(np.ones((3, 1)), [[2, 1]])
-    >>> simple_rnn(x, None, np.array([[10.]]), activation="identity").values.ravel()
-    array([ 1., 11.,  1.])
+    >>> out, last = simple_rnn(x, None, np.array([[10.]]), activation="identity")
+    >>> out.values.ravel(), last.ravel()
+    (array([ 1., 11.,  1.]), array([11.,  1.]))
     """
 
 @overload
@@ -2953,6 +3012,13 @@ def softmax(x: Tensor | ArrayLike | LoDTensor, /) -> LoDTensor:
 def softmax_with_cross_entropy(logits: Tensor | ArrayLike, labels: Tensor | ArrayLike, /) -> Tensor:
     r"""Return the cross entropy of each row's softmax with its class, shape ``(rows, 1)`` (Paddle).
 
+    Raises
+    ------
+    RowIndexError
+        A label is negative or not below the number of columns.
+
+    Examples
+    --------
     >>> softmax_with_cross_entropy(np.zeros((1, 4)), [2]).round(4)
     array([[1.3863]])
     """
