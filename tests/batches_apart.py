@@ -137,7 +137,7 @@ def check_apart(op, attrs, parts, batched, apart, to=lambda x: x, home=lambda x:
 
     def run(given):
         with np.errstate(all="ignore"):
-            return arrays_of(home(op(*map(to, map(copy, given)), **attrs)))
+            return arrays_of(home(op.full(*map(to, map(copy, given)), **attrs)))
 
     whole, alone = run(together(parts, batched)), [run(p) for p in parts]
     for k in apart:

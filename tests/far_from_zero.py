@@ -82,7 +82,7 @@ def check_input(op, inputs, i, attrs, to=lambda x: x, home=lambda x: x):
     def run(constant):
         arguments = moved(inputs, i, (near + constant).astype(dtype))
         with np.errstate(all="ignore"):
-            return floating(home(op(*map(to, arguments), **attrs)))
+            return floating(home(op.full(*map(to, arguments), **attrs)))
 
     for x, from_0, e, g in zip(run(far), run(0.0), exact, grows, strict=True):
         if g is not None:

@@ -35,7 +35,8 @@ def readable(html):
         assert header.get("scope") in ("row", "col")
     for table in elements(html, "table"):
         assert len({len(row) for row in table.iter("tr")}) == 1
-    colours = re.findall(r'(?:fill|stroke|color|background)\s*[:=]\s*"?([^";}\s]+)', html)
+    marked_up = re.sub(r"<(code|pre)\b.*?</\1>", "", html, flags=re.DOTALL)
+    colours = re.findall(r'(?:fill|stroke|color|background)\s*[:=]\s*"?([^";}\s]+)', marked_up)
     assert set(colours) <= {"none", "currentColor", "inherit"}
     assert not re.search(r"#[0-9a-fA-F]{3,6}\b", re.sub(r"&#x?\w+;", "", html))
     assert not re.search(r"<link|<img|src=|href=|@import|<[^>]* on\w+=", html)

@@ -248,7 +248,7 @@ def test_elements_behind_the_end_have_no_rows(x):
     for index in (-1, 1 << 40):
         with pytest.raises(lodkit.RowIndexError, match="write_to_array: index"):
             run_op("write_to_array", {"X": x, "I": np.array([index])})
-    with pytest.raises(lodkit.RowIndexError, match=r"index 2 is outside \[0, 0\]"):
+    with pytest.raises(lodkit.RowIndexError, match=r"index 2 is outside \[0, 1\)"):
         lodkit.write_to_array(x, index=2)
 
 

@@ -58,7 +58,7 @@ def test_ids_are_checked(place, bad):
         (np.zeros(2), IDS, IDS.with_values(np.ones(3)), lodkit.ShapeMismatchError, r"\(sequences, n, \*item\)"),
         (np.zeros((2, 2)), IDS, LoDTensor(np.ones(3), [[2, 1]]), lodkit.LoDMismatchError, "updates against ids"),
         (np.zeros((2, 2, 2)), IDS, IDS.with_values(np.ones(3)), lodkit.ShapeMismatchError, "updates have items"),
-        (np.zeros((2, 2)), IDS, IDS.with_values(np.ones(3, int)), lodkit.DTypeError, "updates are int64, x float64"),
+        (np.zeros((2, 2)), IDS, IDS.with_values(np.ones(3, int)), lodkit.DTypeError, "updates is int64, x float64"),
         (np.zeros((2, 2)), IDS.with_values(np.zeros((3, 1), int)), IDS, lodkit.ShapeMismatchError, "pass one column"),
         (np.zeros((2, 2)), IDS.with_values(np.zeros(3)), IDS, lodkit.DTypeError, "ids|updates"),
     ],

@@ -105,7 +105,7 @@ def test_values_that_do_not_fit():
         lodkit.sparse_to_dense_mask(IDS, VALUES[:4], 0.0, mask=[1])
     with pytest.raises(lodkit.ShapeMismatchError, match=r"default has shape \(2,\), an item of values \(\)"):
         lodkit.sparse_to_dense_mask(IDS, VALUES, [0.0, 1.0], mask=[1])
-    with pytest.raises(lodkit.DTypeError, match="default is float64, values are int64"):
+    with pytest.raises(lodkit.DTypeError, match="default is float64, values int64"):
         lodkit.sparse_to_dense_mask(IDS, np.arange(5), 0.5, mask=[1])
     with pytest.raises(lodkit.LoDMismatchError, match="values has lod_level 1, the ids have none"):
         lodkit.sparse_to_dense_mask(IDS.values, IDS.with_values(VALUES), 0.0, mask=[1])

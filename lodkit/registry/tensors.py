@@ -68,7 +68,7 @@ def launcher_of(op, inputs):
     if any(isinstance(numbers_in(x), RecordedArray) for x in inputs):
         plain = tuple(map(unwrapped, inputs))
         recorded = list(map(numbers_in, inputs))
-        return lambda *inputs, **attrs: views_kept(given_back(op(*plain, **attrs), plain, inputs), recorded)
+        return lambda *inputs, **attrs: views_kept(given_back(op.full(*plain, **attrs), plain, inputs), recorded)
     if any(type(x) in (int, float) for x in inputs):  # on the device of the others
         accepted = op._accept(inputs)
         launch = op._launcher(accepted)

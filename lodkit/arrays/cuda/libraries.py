@@ -131,8 +131,8 @@ class Torch(Library):
         import torch
 
         self.torch = torch
-        self.to_torch = {np.dtype(n): getattr(torch, n) for n in ("float16", "float32", "float64", "int32", "int64")}
-        self.to_torch |= {np.dtype("uint8"): torch.uint8, np.dtype(bool): torch.bool}
+        names = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
+        self.to_torch = {np.dtype(name): getattr(torch, name) for name in names}
         self.to_numpy = {kind: dtype for dtype, kind in self.to_torch.items()}
         self.places = [torch.device("cuda", device) for device in range(torch.cuda.device_count())]
         # The number of a stream alone, as torch.compile asks for it: 0.1 us, 1.8 with an object around it.
