@@ -39,6 +39,17 @@ def test_bad_settings(make, error, message):
         make()
 
 
+def test_settings_are_those_of_groups():
+    optimizer = Adam({"p": np.ones(2)}, lr=0.1)
+    with pytest.raises(AttributeError, match=r"lr is a setting of a group: optimizer.groups\[0\]\['lr'\] = "):
+        optimizer.lr = 0.0
+    with pytest.raises(AttributeError, match="make another optimizer"):
+        optimizer.params = {}
+    optimizer.groups[0]["lr"] = 0.0
+    optimizer.step([np.ones(2)])
+    assert optimizer.params["p"].tolist() == [1, 1]
+
+
 @pytest.mark.parametrize(
     ("grads", "error", "message"),
     [

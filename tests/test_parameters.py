@@ -217,6 +217,27 @@ def test_plain_sources_are_refused():
         tape.gradient(loss, [LABELS])
 
 
+def test_methods_of_plain_arrays_are_refused():
+    """NumPy does not announce them; a plain result would lose the gradient."""
+    W, x = parameter(matrix()), matrix_of(5, 4)
+    with lodkit.Tape():
+        for call in (lambda: x.dot(W), lambda: np.ndarray.dot(x, W), lambda: x[0].dot(W[:, 0])):
+            with pytest.raises(TypeError, match=r"np\.dot\(x, w\), not x\.dot\(w\)"):
+                call()
+    assert type(x.dot(W)) is np.ndarray
+    agrees(lambda W: np.dot(x, W), matrix())
+
+
+def test_a_target_that_is_a_number():
+    W, plain = parameter(matrix()), matrix()
+    with lodkit.Tape() as tape:
+        lodkit.tanh(W)
+        lost = np.square(plain).sum()
+    for target in (lost, float(lost)):
+        with pytest.raises(lodkit.LodkitError, match="a plain number: this tape did not see how it was computed"):
+            tape.gradient(target, [W])
+
+
 def test_the_remedies_work():
     """Those of the message for a plain source."""
     x = matrix()

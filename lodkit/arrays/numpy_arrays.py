@@ -102,11 +102,12 @@ def writable(array, name):
         return array
     if not isinstance(array, np.ndarray):
         return array.writable(name)  # the View of a CUDA array
-    flags = array.flags
+    flags, kept = array.flags, "lodkit.parameter({})" if isinstance(array, RecordedArray) else "{}"
     if not flags.writeable:
-        raise OutputError(f"{name} is read-only; keep {name}.copy(), which can be written, and pass that")
+        made = kept.format(f"{name}.copy()")
+        raise OutputError(f"{name} is read-only; keep {made}, which can be written, and pass that")
     if not flags.c_contiguous or not array.dtype.isnative:
-        remedy = f"keep {name}.astype('{native(array.dtype)}', 'C'), and pass that"
+        remedy = "keep " + kept.format(f"{name}.astype('{native(array.dtype)}', 'C')") + ", and pass that"
         raise OutputError(f"{name} is not a C-contiguous array in native byte order; {remedy}")
     return array
 

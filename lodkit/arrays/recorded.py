@@ -31,11 +31,17 @@ state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a ca
 
 UFUNCS: dict[Any, tuple] = {}  # ufunc -> a gradient per input: function of (xp, grad, out, *inputs)
 FUNCTIONS: dict[Any, Callable] = {}  # NumPy function -> the same of recorded arrays
+DISPATCHED = "use an operator or a function: x @ w or np.dot(x, w), not x.dot(w); or detach on purpose: np.asarray(w)"
 REMEDY = "see docs/gradients.md for what is, or detach on purpose: lodkit.stop_gradient(x)"
 _OPERANDS = (np.ndarray, np.generic, int, float, complex, bool, list, tuple)
 _SETTINGS = frozenset(("dtype", "casting", "order", "subok"))  # keywords of ufuncs that change no gradient
-#: Functions of NumPy that write to their first argument.
-_WRITERS = frozenset((np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis))
+#: Functions of NumPy that write to their first argument, and its name.
+_WRITERS = {
+    np.copyto: "dst",
+    np.place: "arr",
+    np.put_along_axis: "arr",
+    **dict.fromkeys((np.put, np.putmask, np.fill_diagonal), "a"),
+}
 
 
 class Function(NamedTuple):
@@ -51,6 +57,16 @@ class RecordedArray(np.ndarray):
     """An array whose arithmetic open tapes record: the result of an operator on one, or a parameter."""
 
     __slots__ = ("_plain",)  # the array that it views: the variable. Unset on what NumPy derived unseen.
+
+    def __array_finalize__(self, of):
+        """Refuse what NumPy makes of a recorded array without asking it, while a tape is open: ``plain.dot(w)``."""
+        if isinstance(of, RecordedArray) and hooks.open_tapes():
+            not_recorded("a method of a plain array, or a function that NumPy does not announce,", DISPATCHED)
+
+    @property
+    def __array_priority__(self):
+        # Methods of plain arrays give results the type of the highest priority: on a tape this one, to be refused.
+        return 1.0 if hooks.open_tapes() else -1.0
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
         if not all(isinstance(x, _OPERANDS) for x in (*inputs, *(out or ()))):
@@ -82,10 +98,13 @@ class RecordedArray(np.ndarray):
     def __array_function__(self, func, types, args, kwargs):
         if not hooks.open_tapes():
             made = func(*map_arrays(plain_view, args), **map_arrays(plain_view, kwargs))
-            writes = func in _WRITERS or (func is np.nan_to_num and made is plain_view(args[0]))
-            for target in (kwargs.get("out"), args[0] if writes and args else None):
-                if isinstance(target, np.ndarray):
-                    hooks.written(plain_view(target))
+            if func in _WRITERS:
+                hooks.written(plain_view(args[0] if args else kwargs[_WRITERS[func]]))
+            # A function that returns its first argument has read it; another one is out=, by name or by position.
+            elif isinstance(made, np.ndarray):
+                others = args[:1] if func is np.nan_to_num else (kwargs.get("out"), *args[1:])
+                if any(plain_view(x) is made for x in others):
+                    hooks.written(made)
             return views_of(_parameters_in((args, kwargs)), made)
         known = FUNCTIONS.get(func)
         return known(*args, **kwargs) if known else not_recorded(f"np.{func.__name__}")
@@ -255,7 +274,8 @@ def _in_place(name, ufunc, rules, inputs, out, kwargs):
         not_recorded(f"{name} with out=")
     if not isinstance(out[0], RecordedArray):
         raise TypeError(
-            f"{name}: out= is a plain array, whose later uses no tape would see; leave out= away, or write numbers: "
+            f"{name}: out= is a plain array, whose later uses no tape would see; make a new array (without out=, and "
+            "total = total + x in place of total += x), or write numbers without a gradient: "
             "out[...] = lodkit.stop_gradient(x)"
         )
     plain = tuple(map(operand, inputs))

@@ -27,6 +27,8 @@ def remedy_for(x, name, wanted: Wanted = "array"):
 
 def conversion_of(x: Any, wanted: Wanted = "array") -> str | None:
     """Return the conversion of ``x``, with ``{}`` for its name; None if there is none."""
+    if type(x).__name__ == "PackedRows":
+        return "lodkit.dequantize_rows({}), or call lodkit.quantized_embedding_bag"
     made = _listed(x, wanted)
     if made is None and isinstance(x, numbers.Number | np.generic):  # nothing makes sequences of it
         return None if wanted == "LoDTensor" else "[{}]"

@@ -170,7 +170,10 @@ def check_param(name, param):
     if "/" in name:
         raise ValueError(f"params[{name!r}]: names have no '/', which separates keys in files")
     if not param.ndim:
-        raise ShapeMismatchError(f"{name} has no dimension; pass {name}.reshape(1)")
+        raise ShapeMismatchError(
+            f"{name} has no dimension; make it of shape (1,), {name} = lodkit.parameter([{float(param)}]), and compute "
+            "with that"
+        )
     if dtype_of(param).kind != "f":
         raise DTypeError(f"{name} is {dtype_of(param)}; an optimizer updates floating numbers")
     if isinstance(param, np.ndarray):

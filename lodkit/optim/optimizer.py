@@ -95,6 +95,13 @@ class Optimizer:
             self._checked.append(Settings(made))
         self._numbers = {name: i for i, name in enumerate(self._states)}
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "params":
+            raise AttributeError("params are kept with their states; make another optimizer for others")
+        if name in self.op._tests and name != "iteration":
+            raise AttributeError(f"{name} is a setting of a group: optimizer.groups[0][{name!r}] = ...")
+        super().__setattr__(name, value)
+
     @property
     def params(self) -> dict[str, Any]:
         """Parameters by name, of all groups."""

@@ -16,6 +16,13 @@ def aligned_arguments(target, sources, output_gradients):
     targets = list(target) if isinstance(target, list | tuple) else [target]
     if not isinstance(sources, list | tuple):
         raise TypeError(f"sources must be a list of arrays, got {type(sources).__name__}; pass [source]")
+    for x in targets:
+        if isinstance(x, np.generic | int | float):
+            raise LodkitError(
+                f"the target is {x!r:.80}, a plain number: this tape did not see how it was computed. Compute it "
+                "inside the with statement, of parameters (W = lodkit.parameter(W)) and of results, by operators and "
+                "NumPy's functions; float(x), math and lists of results lose the gradient (np.stack takes them)"
+            )
     for what, values in (("target", targets), ("sources", sources)):
         for i, x in enumerate(values):
             if not isinstance(x, LoDTensor | SelectedRows) and not is_array(x):
