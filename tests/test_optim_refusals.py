@@ -18,7 +18,7 @@ from lodkit.optim import SGD, Adagrad, Adam, RMSprop
         (lambda: SGD({"a": [1.0]}, lr=1.0), TypeError, r"params\['a'\] must be an array"),
         (lambda: SGD({1: np.ones(2)}, lr=1.0), TypeError, "by a string"),
         (lambda: SGD({"a/b": np.ones(2)}, lr=1.0), ValueError, "names have no '/'"),
-        (lambda: SGD({"a": np.ones(())}, lr=1.0), lodkit.ShapeMismatchError, r"a has no dimension; pass a\.reshape"),
+        (lambda: SGD({"a": np.ones(())}, lr=1.0), lodkit.ShapeMismatchError, r"a has no dimension; make it of shape"),
         (lambda: SGD({"a": np.ones(2)}, lr=float("nan")), ValueError, "lr must be finite and at least 0, got nan"),
         (lambda: SGD(dict.fromkeys("ab", np.ones(2)), lr=1.0), ValueError, "'a' and 'b' share memory"),
         (lambda: SGD({"a": np.ones(2)}, lr=1.0, states="touched", mask=np.ones(2, bool)), ValueError, "takes no mask"),

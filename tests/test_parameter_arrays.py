@@ -117,7 +117,7 @@ def test_what_a_parameter_may_be_made_of(made):
 @pytest.mark.parametrize(
     ("x", "error", "message"),
     [
-        (np.arange(3), lodkit.DTypeError, r"must hold floating numbers, not int64; .*astype\(np.float32\)"),
+        (np.arange(3), lodkit.DTypeError, r"must hold floating numbers, not int64; .*astype\(np.float64\)"),
         (np.ma.masked_array([1.0]), TypeError, "masked"),
         ("W", TypeError, "takes arrays, LoDTensors and SelectedRows, got str"),
         (LoDTensor(None, [[2]]), TypeError, "got NoneType"),

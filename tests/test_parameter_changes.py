@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,33 @@ def test_a_change_that_one_of_two_tapes_refuses_changes_neither():
                 y += 1
         loss = (y * 3).sum()
     np.testing.assert_allclose(outer.gradient(loss, [W])[0], 6 * np.asarray(W))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda W: lodkit.sgd(W, np.ones(W.shape), lr=1.0),
+        lambda W: lodkit.optim.SGD({"W": W}, lr=1.0).step([np.ones(W.shape)]),
+        lambda W: W.__isub__(1),
+        lambda W: lodkit.tanh(np.ones(W.shape), out=W),
+    ],
+)
+def test_a_write_by_another_thread_while_a_tape_is_open(write):
+    W = parameter(matrix())
+    with lodkit.Tape() as tape:
+        loss = np.square(W).sum()
+        thread = threading.Thread(target=write, args=(W,))
+        thread.start()
+        thread.join()
+    with pytest.raises(lodkit.LodkitError, match="overwritten since"):
+        tape.gradient(loss, [W])
+
+
+def test_gradients_are_arrays_of_their_own():
+    """Also that of a sum, which is one number for all elements."""
+    W = parameter(matrix())
+    with lodkit.Tape() as tape:
+        loss = W.sum()
+    (gradient,) = tape.gradient(loss, [W])
+    gradient *= 2
+    assert (gradient == 2).all()

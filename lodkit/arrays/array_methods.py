@@ -123,7 +123,10 @@ def _attribute(name, recorded=None):
 
 
 def _set_attribute(self, name, value):
-    raise AttributeError(f"{name} of an array on a tape cannot be set; make another array: x.reshape(...)")
+    raise AttributeError(
+        f"{name} of a parameter, or of an array on a tape, cannot be set; write x[...] = numbers, or make another "
+        "array: x.reshape(...)"
+    )
 
 
 def complete(cls):

@@ -139,5 +139,5 @@ class PackedRows:
         )
 
     def __repr__(self) -> str:
-        rows = len(self)
+        rows = self._values.shape[0]
         return f"PackedRows({rows} row{'s' * (rows != 1)} of {self.columns} columns in {self.bits} bits)"

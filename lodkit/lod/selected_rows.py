@@ -243,7 +243,7 @@ class SelectedRows(Coordinates):
         if on_tape(number):
             not_recorded("scaling SelectedRows by an array", "make SelectedRows of rows and value * number")
         if is_tensor(number) and not number.requires_grad:
-            number = np.asarray(number.tolist())
+            number = array_of(number, "number") if is_cpu_tensor(number) else np.asarray(number.tolist())
         if isinstance(number, np.generic | np.ndarray) and number.size == 1:
             number = number.item()
         if not isinstance(number, int | float):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import is_integer
+from ..arrays import array_of, is_cpu_tensor, is_integer
 from ..errors import LoDError, LodkitError, RowIndexError
 from ..public import public
 from ..tracebacks import surface
@@ -109,7 +109,7 @@ class Vocabulary:
             An id is no number of a word.
         """
         if isinstance(ids, LoDTensor):
-            rows = self._words_of(LoDTensor(ids.values).to_list())
+            rows = self._words_of(_listed(ids._whole()))
             for level in reversed(range(ids.lod_level)):
                 rows = [rows[a:b] for a, b in pairwise(ids.offsets(level).tolist())]
             return rows
@@ -299,6 +299,7 @@ def _listed(x):
     """A container of a library as a list; words and what has no such method as they are."""
     if isinstance(x, str | bytes | list | tuple):
         return x
+    x = array_of(x, "ids") if is_cpu_tensor(x) else x
     for name in ("to_pylist", "to_list", "tolist", "as_py"):  # Arrow, polars and awkward, NumPy and pandas, Arrow
         if hasattr(x, name):
             return getattr(x, name)()

@@ -84,7 +84,8 @@ def separate(gradients, given):
     seen = [numbers_of(g) for g in given if g is not None]
     for i, g in enumerate(gradients):
         if g is not None:
-            if any(may_share_memory(numbers_of(g), other) for other in seen if is_array(other)):
+            broadcast = isinstance(numbers_of(g), np.ndarray) and not numbers_of(g).flags.writeable
+            if broadcast or any(may_share_memory(numbers_of(g), other) for other in seen if is_array(other)):
                 gradients[i] = g = copy.deepcopy(g)
             seen.append(numbers_of(g))
     return gradients

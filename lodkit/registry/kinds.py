@@ -88,6 +88,8 @@ def views_kept(result, recorded):
     if type(result) is tuple:
         return tuple([views_kept(r, recorded) for r in result])
     array = numbers_of(result)
+    if getattr(array, "base", None) is None:
+        return result
     made = views_of([x for x in recorded if type(x) is Parameter], array)
     return result if made is array else with_numbers(result, made)
 

@@ -31,7 +31,7 @@ from .kinds import Dense, check_whole, kind_of, kinds_of, launcher_of_given, nam
 from .on_gpu import keep_launcher, key_of, launcher_on_gpu
 from .out import call_with_out
 from .public_call import AdaptedCall, PlainCall
-from .recording import call_recorded, closed, note_update, open_tapes
+from .recording import call_recorded, listeners, note_update, open_tapes
 from .tape import differentiate
 from .tensors import arrays_of, call_on_arrays, holds_tensors, launcher_of
 
@@ -106,7 +106,7 @@ class Op(KernelTable, PlainCall):
                 if name not in attrs:
                     self._check_needed(attrs)
             result = launch(*inputs, **attrs)
-            if closed.data and self._updated:  # 0.2 us less than its length
+            if listeners.data and self._updated:  # 0.2 us less than its length
                 note_update(self, inputs)
             return result
         except Exception as error:
@@ -251,7 +251,7 @@ class Op(KernelTable, PlainCall):
 
     def _settled(self, name, value):
         if name not in self._checks:
-            raise TypeError(f"{self.name} has no attribute {name!r}; it takes {self.signature}")
+            raise TypeError(f"{self.name} has no attribute {name!r:.200}; it takes {self.signature}")
         return self._checks[name].settled(value)
 
     # -- showing ---------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import is_array, output, parts, refuse_overlap
 from ..lod import LoDTensor
 from .kinds import run_rows, unwrapped
-from .recording import closed, note_written
+from .recording import listeners, note_written
 from .tensors import call_on_arrays, holds_tensors
 
 
@@ -37,7 +37,7 @@ def call_with_out(op, inputs, attrs, out):
         result = launch(*inputs, out=target, **attrs)
     else:
         result = _copied(op, launch(*inputs, **attrs), target)
-    if closed.data:
+    if listeners.data:
         note_written(target)
     if isinstance(out, LoDTensor) and isinstance(result, LoDTensor):
         given._set_levels(result._lod)

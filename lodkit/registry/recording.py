@@ -8,7 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..arrays import cast_to, dtype_of, is_array, is_cpu_tensor, is_tensor, plain_array
+from ..arrays import dtype_of, is_array, is_cpu_tensor, is_tensor, plain_array
+from ..arrays.objects import remedy_of
 from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of
 from ..errors import DTypeError
 from ..lod import LoDTensor, SelectedRows
@@ -18,7 +19,8 @@ from .tensors import holds_tensors
 
 T = TypeVar("T")
 _local = threading.local()
-closed: weakref.WeakSet = weakref.WeakSet()  # tapes that may still be asked for gradients
+#: Tapes of all threads that may still be asked for gradients, open or not: they are told what is written.
+listeners: weakref.WeakSet = weakref.WeakSet()
 
 
 def open_tapes():
@@ -91,8 +93,6 @@ def call_recorded(op, inputs, out, attrs):
         if x is result or (type(result) is tuple and any(x is r for r in result)):
             given = given_back(result, plain, inputs)  # an identity, as merging a merged gradient
             return tuple(map(_watched, given)) if isinstance(given, tuple) else _watched(given)
-    for tape in tapes if out is not None else ():  # closed ones were told by the call
-        tape._overwritten(unwrapped(out))
     many = isinstance(result, tuple)
     result = tuple([_another(r, plain) for r in result]) if many else _another(result, plain)
     record(op, plain, attrs, result)
@@ -129,8 +129,8 @@ def check_update_on_tape(op, inputs):
 
 def note_written(array):
     """Tell all tapes that an array was written to."""
-    for tape in (*open_tapes(), *(reference() for reference in closed.data.copy())):
-        if tape is not None:
+    for reference in listeners.data.copy():  # one step: threads add tapes, collections remove them
+        if (tape := reference()) is not None:
             tape._overwritten(array)
 
 
@@ -209,7 +209,7 @@ def parameter(x: T) -> T:
         raise TypeError(f"parameter takes arrays, LoDTensors and SelectedRows, got {type(values).__name__}")
     dtype = dtype_of(values)
     if dtype.kind != "f":
-        raise DTypeError(f"a parameter must hold floating numbers, not {dtype}; {cast_to(np.float32)}")
+        raise DTypeError(f"a parameter must hold floating numbers, not {dtype}; {remedy_of(dtype, floating=True)}")
     if not isinstance(values, np.ndarray):
         return x
     from ..arrays import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
@@ -261,8 +261,8 @@ def before_write(array):
 
 
 def written(array):
-    """Tell closed tapes that NumPy wrote to an array, while no tape is open in this thread."""
-    if closed.data:
+    """Tell all tapes that NumPy wrote to an array, while none is open in this thread."""
+    if listeners.data:
         note_written(array)
 
 
@@ -273,12 +273,10 @@ def reads(array):
 
 
 def note_update(op, inputs):
-    """Tell closed tapes which arrays an operator has updated."""
+    """Tell all tapes which arrays an operator has updated."""
     for name, x in zip(op._names(inputs), inputs, strict=True):
         if name in op.updates:
-            for reference in closed.data.copy():  # one step: threads add tapes, collections remove them
-                if (tape := reference()) is not None:
-                    tape._overwritten(x)
+            note_written(x)
 
 
 def knows(array):
@@ -287,8 +285,8 @@ def knows(array):
 
 
 def moved(array, other):
-    """Tell closed tapes that ``other`` takes the place of an array."""
-    for reference in closed.data.copy():
+    """Tell all tapes that ``other`` takes the place of an array."""
+    for reference in listeners.data.copy():
         if (tape := reference()) is not None and id(array) in tape._versions:
             tape._moved.append(other)
 

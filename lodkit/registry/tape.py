@@ -21,7 +21,7 @@ from ..tracebacks import surface
 from .backward import Readable, add_to, backward, like_source, seed, separate
 from .kinds import numbers_of, owner_of, replaced, unwrapped, wrapped
 from .public_call import side_by_side
-from .recording import Call, _local, closed, no_grad, open_tapes, parameter, record
+from .recording import Call, _local, listeners, no_grad, open_tapes, parameter, record
 from .tape_sources import aligned_arguments, check_sources, check_unconnected, refuse_views, total_or_default
 
 T = TypeVar("T")
@@ -63,14 +63,13 @@ class Tape:
         if self in open_tapes():
             raise LodkitError("this tape is open already; open another one inside it")
         _local.tapes = [*open_tapes(), self]
-        closed.discard(self)
+        listeners.add(self)
         with _lock:
             state.open += 1
         return self
 
     def __exit__(self, *error: object) -> None:
         _local.tapes = [tape for tape in _local.tapes if tape is not self]
-        closed.add(self)
         with _lock:
             state.open -= 1
 

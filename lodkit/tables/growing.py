@@ -117,6 +117,7 @@ class GrowingTable:
                     "a row for each slot; keys get more of them by table.slots(keys)"
                 )
             self._contents = self._contents._replace(values=plain_view(given))
+            hooks.moved(old, self._contents.values)
 
     def __repr__(self):
         return f"<GrowingTable: {len(self)} keys, capacity {len(self.values)}, rows of {self.item} {self.dtype}>"

@@ -83,7 +83,8 @@ def from_nested(kind, nested):
 def from_torch(kind, x, weights=None):
     """``LoDTensor.from_torch``: ``kind`` is LoDTensor."""
     if isinstance(x, torch.Tensor):
-        return from_nested(kind, x)
+        made = from_nested(kind, x)
+        return (made, None) if weights else made
     if is_jagged(x):
         name = type(x).__name__
         factors = x.weights_or_none() if hasattr(x, "weights_or_none") else None
