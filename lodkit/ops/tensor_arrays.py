@@ -16,7 +16,7 @@ from .rank_table import lod_rank_table
 from .shared.features import check_items
 from .shared.sequences import picked
 
-MOST_FILLED = 1 << 20  # elements that one write adds: an index of more is a mistake
+MOST_FILLED = 1 << 16  # elements that one write adds: an index of more is a mistake
 
 
 def prepare_steps(x, table):

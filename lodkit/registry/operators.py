@@ -234,7 +234,8 @@ class Op(KernelTable, PlainCall):
             allowed = self.inputs[name]
             rows = name in self.rowwise and isinstance(x, LoDTensor)
             if kind_of(x) not in allowed and not rows:
-                made = f"LoDTensor.from_uniform({name})" if np.ndim(x) == 2 else f"LoDTensor({name}, [lengths])"
+                even = kind_of(x) is Dense and getattr(x, "ndim", 1) == 2 and "int" in str(x.dtype)  # a row per bag
+                made = f"LoDTensor.from_uniform({name})" if even else f"LoDTensor({name}, [lengths])"
                 wrap = f" (wrap it: {made})" if LoDTensor in allowed else ""
                 self._miss(one_device(self.name, inputs), f"{name}={name_of(x)}{wrap}")
 
