@@ -178,7 +178,8 @@ class GrowingTable:
                     contents.check_rows()
                     count += len(np.unique(new))
                     if count < len(contents.keys.slots):  # one row is no key's
-                        contents.keys.insert(new)
+                        with uninterrupted():
+                            contents.keys.insert(new)
                         found, new = contents.keys.find(flat), ()
             if not len(new):
                 return found.reshape(keys.shape)
