@@ -16,6 +16,7 @@ import inspect
 from ..arrays.checks import PLAIN, is_scalar
 from ..errors import LodkitError
 from ..lod.large import is_size, no_memory
+from ..registry.kinds import call_on_plain, is_parameter
 from ..registry.tensor_doors import call_published, within
 from ..tracebacks import shorten
 
@@ -32,6 +33,8 @@ def _published(name, run):
     needed = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
     numbers = {p.name for p in parameters if type(p.default) in (float, int, bool)}
 
+    updates = run.__module__.endswith("._updates")
+
     @functools.wraps(run)
     def call(*given, **args):
         try:
@@ -46,6 +49,8 @@ def _published(name, run):
                     raise TypeError(f"{name}: {what} is None but required; it takes {signature}")
             if within(given):
                 return call_published(name, lambda given, args: run(*given, **args), given, args)
+            if updates and any(map(is_parameter, given)):
+                return call_on_plain(functools.partial(run, **args), given)
             return run(*given, **args)
         except Exception as error:
             shorten(error)

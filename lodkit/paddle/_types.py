@@ -18,6 +18,7 @@ import numpy as np
 
 from ..arrays import cast, dtype_of, flat, from_lists, integers, is_array, to_device
 from ..arrays.checks import PLAIN
+from ..arrays.recorded import hooks
 from ..errors import LodkitError
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
 from ..lod.large import is_size, no_memory
@@ -25,7 +26,8 @@ from ..ops.shared.updates import one_number
 from ..public import public
 from ..registry import OPS, VarDesc, VarType
 from ..registry.catalogue import Names
-from ..registry.kinds import LISTS
+from ..registry.kinds import LISTS, call_on_plain, is_parameter
+from ..registry.recording import parameter
 from ..registry.tensor_doors import call_published, within
 from ._attributes import fixed, unread
 
@@ -136,11 +138,40 @@ def call(ops, name, inputs, attrs):
             raise SlotError(f"{name} needs the attribute {attr}; its attributes are {', '.join(known.attributes)}")
     found = {slot: _accepted(ops, name, known, slot, x) for slot, x in inputs.items()}
     try:
+        if isinstance(ops, Running) and any(map(is_parameter, flat_values(found))):
+            return _of_parameters(function, ops, found, attrs)
         return function(ops, **found, **attrs)
     except (MemoryError, ValueError, OverflowError) as error:
         if isinstance(error, LodkitError) or not is_size(error):
             raise
         raise no_memory(name, [*attrs.items(), *found.items()], error) from error
+
+
+def flat_values(inputs):
+    """The values of all slots, those of lists one by one."""
+    return [x for value in inputs.values() for x in (value if isinstance(value, list | tuple) else (value,))]
+
+
+def _of_parameters(function, ops, inputs, attrs):
+    """Call a function with parameters as inputs: an update gets numbers; elements of arrays are parameters, too."""
+    if function.__module__.endswith("._optimizers"):
+        slots = [*inputs]
+
+        def run(*values):
+            found = function(ops, **dict(zip(slots, values, strict=True)), **attrs)
+            return (tuple(found), *found.values())
+
+        names, *values = call_on_plain(run, [*inputs.values()])
+        return dict(zip(names, values, strict=True))
+    found = function(ops, **inputs, **attrs)
+    if hooks.open_tapes():
+        return found
+    return {slot: type(x)(map(as_parameter, x)) if type(x) in (list, tuple) else x for slot, x in found.items()}
+
+
+def as_parameter(x):
+    """A floating array, or a LoDTensor of one, as a parameter; other values as they are."""
+    return parameter(x) if getattr(getattr(x, "dtype", None), "kind", "") == "f" else x
 
 
 def _accepted(ops, name, known, slot, x):

@@ -83,6 +83,20 @@ def given_back(result, plain, inputs):
     return result
 
 
+def call_on_plain(run, inputs):
+    """Call a function that updates on the plain arrays behind parameters, which it returns as they were given.
+
+    No gradient flows through an update: on a tape, too, its rates and states are numbers.
+    """
+    plain = [with_numbers(x, plain_view(numbers_of(x))) if is_parameter(x) else x for x in inputs]
+    return given_back(run(*plain), plain, inputs)
+
+
+def is_parameter(x):
+    """Whether a value is a parameter, or a LoDTensor or SelectedRows of one."""
+    return type(numbers_of(x)) is Parameter
+
+
 def views_kept(result, recorded):
     """A result; what shares memory with a parameter among the inputs is a parameter, too."""
     if type(result) is tuple:

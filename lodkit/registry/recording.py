@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import dtype_of, is_array, is_cpu_tensor, is_tensor, plain_array
 from ..arrays.objects import remedy_of
-from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of
+from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of, plain_view
 from ..errors import DTypeError
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
@@ -73,6 +73,8 @@ def call_recorded(op, inputs, out, attrs):
     """Call an operator and record it; its floating arrays come back as recorded ones."""
     _refuse_tensors(op, inputs, out)
     if attrs:
+        if op.updates:  # no gradient flows through an update: a rate that is a parameter is a number
+            attrs = {name: plain_view(x) if type(x) is Parameter else x for name, x in attrs.items()}
         _check_constant(op, attrs)
         op._check_attrs(attrs)
     plain = tuple([x if type(x) is np.ndarray else unwrapped(x) for x in inputs])

@@ -9,6 +9,7 @@ import numpy as np
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
+from lodkit.arrays.recorded import plain_view
 from lodkit.distributed import Checkpoint, ShardedTable, run_threads
 
 from .objects import IDS
@@ -42,6 +43,7 @@ def _picked(ids):
 
 def _reshaped(array, shape):
     """Resize an array of lodkit's in place, as NumPy allows where it owns its memory, else give it another shape."""
+    array = plain_view(array)  # a parameter is a view
     if array.flags.owndata:
         array.resize(shape, refcheck=False)
     else:
