@@ -104,6 +104,7 @@ class GrowingTable:
     @property
     def values(self) -> Array:
         """The rows by slot, one of shape ``item`` each: a parameter."""
+        self._contents.check_rows()
         return parameter(self._contents.values)
 
     @values.setter
