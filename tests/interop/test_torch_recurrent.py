@@ -73,7 +73,7 @@ def test_states_last_states_and_gradients_are_pytorchs(name):
     by = [np.random.default_rng(2 + i).normal(size=tuple(r.shape)) for i, r in enumerate(expected)]
     torch.autograd.backward(expected, [*map(torch.from_numpy, by)])
     (weights,) = weights_of(name, net)
-    sources = [x, *(state[0] for state in states)]
+    sources = [x, *(lodkit.parameter(state[0]) for state in states)]
     with lodkit.Tape() as tape:
         result = op(x, *weights, *sources[1:], **ATTRS[name])
     out, last = result
