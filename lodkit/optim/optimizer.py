@@ -95,7 +95,7 @@ class Optimizer:
             self._checked.append(Settings(made))
         self._numbers = {name: i for i, name in enumerate(self._states)}
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name, value):
         if name == "params":
             raise AttributeError("params are kept with their states; make another optimizer for others")
         if name in self.op._tests and name != "iteration":
