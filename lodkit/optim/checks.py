@@ -191,8 +191,8 @@ def named(grads, names, missing):
     if not isinstance(grads, Mapping):
         raise TypeError(f"grads must be a dictionary or a list, got {type(grads).__name__}")
     if unknown := sorted(map(str, grads.keys() - set(names))):
-        shown = str(unknown) if len(str(unknown)) <= 400 else f"{str(unknown)[:400]}..."
-        raise ValueError(f"grads has {shown}, which are no parameters; there are {', '.join(names)}"[:2000])
+        there = ", ".join(names)
+        raise ValueError(f"grads has {unknown!s:.400}, which are no parameters; there are {there:.1000}")
     absent = [name for name in names if grads.get(name) is None]
     if absent and missing == "raise":
         raise ValueError(

@@ -94,7 +94,7 @@ def call_recorded(op, inputs, out, attrs):
     for x in plain:
         if x is result or (type(result) is tuple and any(x is r for r in result)):
             given = given_back(result, plain, inputs)  # an identity, as merging a merged gradient
-            return tuple(map(_watched, given)) if isinstance(given, tuple) else _watched(given)
+            return tuple(map(wrapped, given)) if isinstance(given, tuple) else wrapped(given)
     many = isinstance(result, tuple)
     result = tuple([_another(r, plain) for r in result]) if many else _another(result, plain)
     record(op, plain, attrs, result)
@@ -147,11 +147,6 @@ def _another(result, inputs):
     array = numbers_of(result)
     shared = any(numbers_of(x) is array for x in inputs)
     return replaced(result, array, array[...]) if shared and is_array(array) else result
-
-
-def _watched(x):
-    """An input that comes back, as the results of operators are; what NumPy computes with it is recorded."""
-    return wrapped(x)
 
 
 @public
