@@ -12,10 +12,10 @@ import subprocess
 import sys
 
 import pytest
+from calls import record_calls
 from samples import CAFFE2, PADDLE, SAMPLES
 
 import lodkit
-from lodkit import registry
 
 PACKAGE = pathlib.Path(lodkit.__file__).parent
 ROOT = pathlib.Path(__file__).parents[1]
@@ -148,9 +148,9 @@ def test_definitions_import_no_numba():
 
 WARMUP = """
 import lodkit
-from lodkit.registry import Op
-run, ran, missing = Op.__call__, set(), []
-Op.__call__ = lambda op, /, *inputs, **attrs: ran.add(op.name) or run(op, *inputs, **attrs)
+from calls import record_calls
+ran, missing = set(), []
+record_calls(setattr, ran.add)
 for name, op in lodkit.OPS.items():
     ran.clear()
     for dtype in ("float16", "float32", "float64"):
@@ -163,7 +163,7 @@ print(*missing)
 
 def test_warmup_reaches_every_operator():
     """Uncompiled, which is quick: examples are there, gradients are reached from those of their forward operators."""
-    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join([*sys.path])}
     done = subprocess.run([sys.executable, "-c", WARMUP], capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stderr
     assert not done.stdout.split(), f"give these an @X.example, which warmup compiles: {done.stdout}"
@@ -178,13 +178,7 @@ def test_files_are_short():
 def ran(monkeypatch):
     """Names of the operators that ran."""
     names = []
-    call = registry.Op.__call__
-
-    def recording(op, *inputs, **attrs):
-        names.append(op.name)
-        return call(op, *inputs, **attrs)
-
-    monkeypatch.setattr(registry.Op, "__call__", recording)
+    record_calls(monkeypatch.setattr, names.append)
     return names
 
 

@@ -70,8 +70,7 @@ class KernelTable:
                 self._own.add((device, key))
             if not skip or (device, key) not in self._own:
                 self.kernels[device, key] = launch
-        self._selected.clear()
-        self._on_gpu.clear()
+        self._entries.clear()
 
     def _kinds_of(self, inputs):
         names = ["None"] * len(self._varying)

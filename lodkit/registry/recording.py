@@ -14,7 +14,7 @@ from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of, pla
 from ..errors import DTypeError
 from ..lod import LoDTensor, SelectedRows
 from ..public import public
-from .kinds import LISTS, given_back, numbers_of, replaced, unwrapped, with_numbers, wrapped
+from .kinds import given_back, numbers_of, replaced, unwrapped, with_numbers, wrapped
 from .tensors import holds_tensors
 
 T = TypeVar("T")
@@ -78,9 +78,7 @@ def call_recorded(op, inputs, out, attrs):
         _check_constant(op, attrs)
         op._check_attrs(attrs)
     plain = tuple([x if type(x) is np.ndarray else unwrapped(x) for x in inputs])
-    types = tuple(map(type, plain))
-    if (types[0] if len(types) == 1 else types) not in op._selected or any(isinstance(x, LISTS) for x in plain):
-        plain = op._accept(plain)  # gradient rules get arrays
+    plain = op._accept(plain)  # gradient rules get arrays
     if op.updates:
         _refuse_lost(op, plain)
     tapes, _local.tapes = _local.tapes, ()
