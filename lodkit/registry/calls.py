@@ -15,6 +15,7 @@ import os
 import numpy as np
 
 from ..arrays import device_of
+from ..arrays.checks import MOST
 from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
 from ..lod import LoDTensor, SelectedRows
@@ -67,12 +68,11 @@ def make_call(op):
     space, tests = {}, []
     for i, name in enumerate(attrs):
         space[f"__test{i}"], space[f"__default{i}"] = op._checks[name].test, op.defaults.get(name, MISSING)
-        if name in op.defaults:
-            known = f"{name} is not __default{i}"
-        else:
-            known = f"type({name}) is not float" if op._checks[name].test(0.5) else "True"
+        if name not in op.defaults:
             fits.append(f"{name} is not __missing")
-        tests.append(f"            if {known} and not __test{i}({name}): {name} = __settle({name!r}, {name})")
+        misfits = [*[f"{name} is not __default{i}"] * (name in op.defaults), *misfits_of(name, op._checks[name].test)]
+        misfits.append(f"not __test{i}({name})")
+        tests.append(f"            if {' and '.join(misfits)}: {name} = __settle({name!r}, {name})")
     values, note = "".join(f"{name}, " for name in attrs), f"__note(__op, ({every}))"
     lines = [
         f"def {op.name}(__self, {', '.join([*signature, *(f'{n}=__default{i}' for i, n in enumerate(attrs))])}, "
@@ -97,6 +97,16 @@ def make_call(op):
     space |= {"__op": op, "__entries": op._entries, "__state": state, "__missing": MISSING, "__settle": op._settled}
     space |= {"__slow": run_slowly, "__explain": explain_call, "__full": full, "__shorten": shorten}
     return compile_function(op.name, lines, {**space, "__listeners": listeners, "__note": note_update})
+
+
+def misfits_of(name, test):
+    """Conditions without which an attribute passes its test, by its type: numbers and flags need no call of that."""
+    if test(0.5):
+        yield f"type({name}) is not float"
+    if test(3) and test(MOST):
+        yield f"(type({name}) is not int or not {-MOST} <= {name} <= {MOST})"
+    if test(True) and test(False):
+        yield f"{name} is not True and {name} is not False"
 
 
 def given_of(op, inputs, values, unknown=()):

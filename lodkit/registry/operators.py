@@ -80,10 +80,34 @@ class Op(KernelTable, PlainCall):
 
     @surface
     def select(self, *inputs):
-        """Return the kernel for these inputs."""
+        """Return the kernel for these inputs: its device, kinds, and the file and line of its launcher and loops."""
         inputs = self._accept(arrays_of(self, inputs))
         self._check_kinds(inputs)
-        return self._find(one_device(self.name, inputs), self._kinds_of(inputs))
+        return self._find(one_device(self.name, inputs), self._kinds_of(inputs)).of(inputs)
+
+    @surface
+    def explain(self, *inputs, **attrs):
+        """Say what a call would do: its kernel, why it was chosen, its loops, what is converted. Nothing runs.
+
+        Parameters
+        ----------
+        *inputs, **attrs
+            As of a call.
+
+        Returns
+        -------
+        Explanation
+            Text in a shell, a table in Jupyter; ``kernel`` and ``loops``, with ``asm()`` and ``llvm()`` of each.
+        """
+        from .explanation import explain_plan
+
+        if misnamed := by_position(self, attrs):
+            raise misnamed
+        taken, attrs = self.taken(inputs, attrs)
+        kernel = self.select(*inputs)
+        self._check_attrs(attrs)
+        self._check_needed(attrs)
+        return explain_plan(self, taken, kernel.inputs, kernel, attrs)
 
     @surface
     def infer(self, *descs, **attrs):
@@ -170,7 +194,7 @@ class Op(KernelTable, PlainCall):
         self._check_kinds(inputs)
         for name, x in zip(self._names(inputs), inputs, strict=True):
             check_whole(self.name, name, x)
-        kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs))
+        kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs)).launch
         if self.rowwise and any(isinstance(x, LoDTensor) for x in inputs):
             return functools.partial(run_rows, self.name, kernel)
         return kernel

@@ -63,7 +63,7 @@ class AdaptedCall:
         return self._made(found, attrs) if isinstance(self.returns, tuple) else found
 
     def select(self, *inputs):
-        """Return the kernel for these inputs."""
+        """Return the kernel for these inputs: its device, kinds, and the file and line of its launcher and loops."""
         return super().select(*self.taken(inputs, {})[0])
 
     @property

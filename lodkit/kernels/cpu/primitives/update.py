@@ -34,6 +34,21 @@ def rule_numbers(rule, dtype):
 _numbers_of_few_rows = functools.lru_cache(64)(numbers_in)
 
 
+def dense_loop(rule, param, states, grad, taken=None):
+    """The loop of ``update_all`` for these arrays, and its lanes."""
+    if rule.rowwise:
+        return rows_loop(rule, param, states, grad)
+    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
+    return kernel, None
+
+
+def rows_loop(rule, param, states, grad, duplicates="merge", taken=None):
+    """The loop of ``update_rows`` for these arrays, and its lanes."""
+    columns = matrix(param).shape[1]
+    kernel = _runs_kernel(rule, columns, len(states), duplicates == "merge", False, taken is not None)
+    return kernel, whole_width(columns, 16 if rule.pairs else 64)
+
+
 def update_all(rule, param, states, grad, taken=None):
     """Step all of a parameter."""
     if rule.rowwise:
@@ -46,7 +61,7 @@ def update_all(rule, param, states, grad, taken=None):
         _write((param, *states), copies, rule.also)
         return
     p, *states, g = (x.reshape(1, -1) for x in (param, *states, np.ascontiguousarray(grad, param.dtype)))
-    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
+    kernel, _ = dense_loop(rule, p, states, g, taken)
     taken, numbers = g if taken is None else taken.reshape(1, -1), rule_numbers(rule, p.dtype)
     launch = _with_writes(rule, kernel) if rule.also else kernel
     launch(p.size, p, tuple(states), g, taken, numbers, DENSE_CHUNKS * settings.chunk_rows)
