@@ -40,7 +40,9 @@ def prepare_lookup(on, table, ids, padding_idx, what="lookup_table", check_ids=N
     dtype = check_values(table.dtype, what, also=SMALL_TYPES)
     if padding_idx is not None:
         check_padding(padding_idx, len(table))
-    return table, dtype, (check_ids or on.checked_ids)(ids, len(table))
+    if check_ids is None or type(ids) is not np.ndarray or ids.dtype is not _INT64 or not ids.flags.c_contiguous:
+        ids = (check_ids or on.checked_ids)(ids, len(table))
+    return table, dtype, ids
 
 
 def prepare_lookup_grad(on, table, ids, grad, padding_idx):

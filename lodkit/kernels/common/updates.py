@@ -115,14 +115,15 @@ def adjusted(on, rule, grad, duplicates, lr, *options, **named):
 
 MOST_STEPS = 2**53  # of which each is a float
 
-#: Name of an optimizer -> its function of ``_rules_of``.
+#: Name of an optimizer -> its ``settled`` of ``_rules_of``.
 RULES: dict = {}
 
 
 def _rules_of(op, rule_of, **fixed):
-    """A function of the number of states and the attributes of a rule: the rule, and whether it touches all rows.
+    """Make ``settled(count, **attrs)``: a function that makes the rule of a step, and whether it touches all rows.
 
-    The attributes that stay from step to step are checked once; the rate and the iteration, which move, at each step.
+    ``count`` is the number of states. The attributes that stay from step to step are checked once; the rate and the
+    iteration, which move, at each step.
     """
     traits, wanted = op.definition.traits, inspect.signature(rule_of).parameters
 
@@ -131,25 +132,51 @@ def _rules_of(op, rule_of, **fixed):
         attrs = {**op.defaults, **fixed, **attrs, "count": count}
         attrs = {name: attrs[name] for name in wanted if name not in ("lr", "iteration")}
         traits.check(attrs)
-        return functools.partial(rule_of, **attrs), traits.touches_all(attrs)
+        make = functools.partial(rule_of, **attrs)
+        if "iteration" in wanted:
+            make = functools.partial(_rule_at, traits, make)
+        if traits.rowwise:
+            make = functools.partial(_rowwise, make)
+        return make, traits.touches_all(attrs)
 
-    def rule(count, lr, iteration=None, **attrs):
-        make, touches_all = settled(count, **attrs)
-        if iteration is None:
-            made = make(lr=lr)
-        else:
-            iteration = one_number(iteration)
-            if not (0 <= iteration < MOST_STEPS and iteration % 1 == 0):
-                traits.check({"iteration": iteration})
-            made = make(lr=lr, iteration=iteration)
-        return made._replace(rowwise=True) if traits.rowwise else made, touches_all
-
-    return rule
+    return settled
 
 
-def _prepared(on, rule, param, grad, lr, duplicates, touches_all, lazy, options):
+def _rule_at(traits, make, *, lr, iteration):
+    iteration = one_number(iteration)
+    if not (0 <= iteration < MOST_STEPS and iteration % 1 == 0):
+        traits.check({"iteration": iteration})
+    return make(lr=lr, iteration=iteration)
+
+
+def _rowwise(make, **step):
+    return make(**step)._replace(rowwise=True)
+
+
+def step_of(lr, iteration=None):
+    """The attributes of a rule that move from step to step."""
+    return {"lr": lr} if iteration is None else {"lr": lr, "iteration": iteration}
+
+
+def _prepared(
+    on,
+    rule,
+    param,
+    grad,
+    lr,
+    duplicates,
+    touches_all,
+    lazy,
+    mask,
+    weight_decay,
+    decoupled,
+    maximize,
+    clip_value,
+    clip_norm,
+    rounding_seed,
+    return_step,
+):
     """Apply the options of an update to its gradient and rule. Returns them, and what ``step_rows`` is told."""
-    weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed, return_step = options
     if return_step:
         check_record(grad, duplicates, mask)
     check_rounding(param, duplicates, rounding_seed, True if return_step else None)
@@ -165,8 +192,8 @@ def update_kernel(op, rule_of, **fixed):
 
     ``rule_of(**attributes)`` makes the rule by which a parameter and its states step.
     """
-    name, names, rules = op.name, [*op.inputs][2:], _rules_of(op, rule_of, **fixed)
-    RULES[name] = rules
+    name, names, settled = op.name, [*op.inputs][2:], _rules_of(op, rule_of, **fixed)
+    RULES[name] = settled
 
     def kernel(kind, step):
         def launch(
@@ -186,25 +213,34 @@ def update_kernel(op, rule_of, **fixed):
             mask=None,
             rounding_seed=None,
             return_step=False,
+            iteration=None,
             **attrs,
         ):
-            lr = learning_rate(lr)
+            if type(lr) is not float or lr - lr != 0:
+                lr = learning_rate(lr)
             if states and states[-1] is None:
                 states = states[:-1]
-            rule, touches_all = rules(len(states), lr, **attrs)
-            last = (touches_all and not lazy,)
-            options = weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed, return_step
-            if options != NO_OPTIONS:
-                grad, rule, *last = _prepared(on, rule, param, grad, lr, duplicates, *last, lazy, options)
+            make, touches_all = settled(len(states), **attrs)
+            rule = make(lr=lr) if iteration is None else make(lr=lr, iteration=iteration)
+            last = [touches_all and not lazy]
+            options = weight_decay, decoupled, maximize, clip_value, clip_norm, rounding_seed, return_step
+            if mask is not None or options != NO_OPTIONS:
+                grad, rule, *last = _prepared(on, rule, param, grad, lr, duplicates, *last, lazy, mask, *options)
             check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
-            taken = step(on, rule, param, states, grad, duplicates, *last)
+            if kind is SelectedRows and last == LISTED_ROWS:
+                taken = on.update_rows(rule, param, states, grad, duplicates)
+            else:
+                taken = step(on, rule, param, states, grad, duplicates, *last)
             result = (param, *states) if taken is None else (param, *states, taken)
             return result if states else param
 
-        def loops(on, param, grad, /, *states, lr, duplicates, lazy, mask=None, weight_decay=0.0, **attrs):
+        def loops(
+            on, param, grad, /, *states, lr, duplicates, lazy, mask=None, weight_decay=0.0, iteration=None, **attrs
+        ):
             states = tuple([x for x in states if x is not None])
             attrs = {key: x for key, x in attrs.items() if key not in OPTIONS}
-            rule, touches_all = rules(len(states), learning_rate(lr), **attrs)
+            make, touches_all = settled(len(states), **attrs)
+            rule = make(**step_of(learning_rate(lr), iteration))
             everywhere = kind is SelectedRows and not lazy and (touches_all or weight_decay)
             choose = on.dense_loop if everywhere or (kind is Dense and mask is None) else on.rows_loop
             function, width = choose(rule, param, states, grad)
@@ -219,7 +255,8 @@ def update_kernel(op, rule_of, **fixed):
 
 
 #: Options of an update that change nothing.
-NO_OPTIONS = (0.0, False, False, None, None, None, None, False)
+NO_OPTIONS = (0.0, False, False, None, None, None, False)
+LISTED_ROWS = [False]  # what ``step_rows`` is told of an update of the listed rows alone
 #: Options beside the rule's attributes that ``choose_loops`` does not read.
 OPTIONS = frozenset(("decoupled", "maximize", "clip_value", "clip_norm", "rounding_seed", "return_step"))
 

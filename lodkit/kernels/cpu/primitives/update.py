@@ -120,7 +120,7 @@ def _runs_kernel(rule, columns, count, merge, weighted, records):
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
-    n, value = len(grad._rows), grad.value
+    n, value = len(grad._rows), grad._value
     few = 0 < n <= settings.few_rows and n <= settings.block_rows and not grad.is_merged and grad.height <= TALL
     if few and taken is None and not rule.also and value.size:
         kinds, rows = [], []
