@@ -73,7 +73,7 @@ def numbers_in(dtype, numbers, adjust=()):
 
     Those that it does not hold are refused; a bound of gradients that is one of them bounds nothing.
     """
-    if dtype == np.float32:
+    if dtype == np.float32 and not max(map(abs, (*numbers, *adjust)), default=0.0) < TOO_MUCH:
         for number in (*numbers, *adjust[:3]):
             if TOO_MUCH <= abs(number) < math.inf:
                 source = "lr, or another number of the update, makes"

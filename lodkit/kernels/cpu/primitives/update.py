@@ -30,10 +30,6 @@ def rule_numbers(rule, dtype):
     return numbers_in(dtype, rule.numbers, rule.adjust)
 
 
-#: ``numbers_in``, which takes 1 us of an update of ten rows, where the rate stays as it is.
-_numbers_of_few_rows = functools.lru_cache(64)(numbers_in)
-
-
 def dense_loop(rule, param, states, grad, taken=None):
     """The loop of ``update_all`` for these arrays, and its lanes."""
     if rule.rowwise:
@@ -91,7 +87,7 @@ def _shape(rule, columns, count):
 # Asking Numba for an entry takes 80 us, an update of ten rows 4. The key holds no numbers of the rule: they are
 # arguments, and a learning rate that moves would miss at every step.
 @functools.lru_cache(256)
-def _entry_of_few_rows(step, rowwise, pairs, adjusts, columns, kinds, merge):
+def compiled_small_update(step, rowwise, pairs, adjusts, columns, kinds, merge):
     """Compile an update by a handful of rows in any order; return its entry, which skips Numba's check of types.
 
     ``kinds`` are the types of the parameter, its gradient and the states. Returns None where they have no such update.
@@ -132,8 +128,8 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
         else:
             p, g, *made = rows
             of_rule = rule.step, rule.rowwise, rule.pairs, bool(rule.adjust)
-            if entry := _entry_of_few_rows(*of_rule, p.shape[1], tuple(kinds), duplicates == "merge"):
-                numbers = _numbers_of_few_rows(p.dtype, rule.numbers, rule.adjust)
+            if entry := compiled_small_update(*of_rule, p.shape[1], tuple(kinds), duplicates == "merge"):
+                numbers = numbers_in(p.dtype, rule.numbers, rule.adjust)
                 entry(p, tuple(made), grad._rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, n, n)
                 return
     order, starts, unique = runs_of(grad)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from ....arrays.cuda import View, convert, copied, fill, iota, launch, view
@@ -33,13 +31,9 @@ def single_runs(rows):
 
 def _rule_numbers(rule, param):
     """The rule's numbers and those of its adjustment, in the type that the parameter computes in."""
-    return _typed(np.float64 if param.dtype == np.float64 else np.float32, rule.numbers, rule.adjust)
-
-
-@functools.lru_cache(256)  # 3 us of 50, where the rate stays as it is
-def _typed(kind, numbers, adjust):
-    numbers = (*numbers, *(0.0,) * (NUMBERS - len(numbers)))
-    return tuple(numbers_in(np.dtype(kind), numbers, adjust or (0.0,) * 4))
+    kind = np.dtype(np.float64 if param.dtype == np.float64 else np.float32)
+    padded = (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)))
+    return tuple(numbers_in(kind, padded, rule.adjust or (0.0,) * 4))
 
 
 def _three(param, states):
