@@ -23,7 +23,7 @@ from .tuning import tuning
 #: rows per step of a ``prange``; ``block_rows``: rows summed in the type of the values before they are added to a
 #: float64 total; ``few_rows``: number of rows up to which insertion sort is used; ``near_bytes`` and
 #: ``mid_bytes``: those of the tuning; ``fetch_from``: number of elements from which reductions prefetch, as with fewer
-#: it comes too late, and below which ``reduce_few`` makes them.
+#: it comes too late.
 settings = types.SimpleNamespace(
     parallel_from=1 << 16,
     chunk_rows=4096,
