@@ -6,8 +6,8 @@ import builtins
 import os
 import sys
 
-from . import loading
-from .interpreters import check_interpreter
+from .base import loading
+from .base.interpreters import check_interpreter
 
 __version__ = "0.1.0"
 check_interpreter()
@@ -34,7 +34,7 @@ _HOMES = {
     "registry.warmup": ("warmup",),
     "storage": ("StorageError", "load", "save"),
     "jit.threading_layer": ("get_num_threads", "set_num_threads"),
-    "errors": (
+    "base.errors": (
         "DTypeError",
         "DeviceError",
         "LoDError",

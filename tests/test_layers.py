@@ -14,9 +14,7 @@ PACKAGE = pathlib.Path(lodkit.__file__).parent
 
 # From the ground up; rooms of one tuple do not import each other.
 LAYERS = (
-    ("public",),
-    ("errors", "files", "garbage", "interpreters", "markup", "signals"),
-    ("loading", "tracebacks"),
+    ("base",),
     ("jit",),
     ("arrays",),
     ("lod",),

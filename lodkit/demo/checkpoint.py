@@ -12,7 +12,7 @@ import numpy as np
 import lodkit
 
 from ..arrays import is_number
-from ..errors import LodkitError
+from ..base.errors import LodkitError
 from .config import DEFAULTS, Config
 from .models import MODELS
 from .optimizers import OPTIMIZERS

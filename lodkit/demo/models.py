@@ -8,7 +8,7 @@ import numpy as np
 
 import lodkit
 
-from ..errors import LodkitError
+from ..base.errors import LodkitError
 from ..registry import Op
 from .config import POOLS
 

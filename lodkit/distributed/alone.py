@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ..public import public
+from ..base.public import public
 from .engine import Engine
 
 

@@ -22,8 +22,8 @@ import zlib
 
 import numpy as np
 
-from ..files import open_regular, replacing, sync_folder
-from ..public import public
+from ..base.files import open_regular, replacing, sync_folder
+from ..base.public import public
 from ..storage import StorageError
 from ..storage.header import header
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from ..errors import LodkitError, cut_message
-from ..tracebacks import surface
+from ..base.errors import LodkitError, cut_message
+from ..base.tracebacks import surface
 from .alone import Alone
 from .calls import announce
 from .checkpoint import Checkpoint

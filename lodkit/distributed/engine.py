@@ -17,8 +17,8 @@ import numpy as np
 from ..arrays import empty
 from ..arrays.sizes import total_size
 from ..arrays.types import Array
-from ..errors import LodkitError
-from ..public import public
+from ..base.errors import LodkitError
+from ..base.public import public
 from .calls import announce
 
 SMALL = 1 << 13  # numbers that are summed where each rank gets all of them

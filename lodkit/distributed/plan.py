@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..arrays.types import Array
-from ..errors import LodkitError
+from ..base.errors import LodkitError
 from ..jit import njit
 from ..lod.offsets import lengths_to_offsets
 from .dealing import Dealing

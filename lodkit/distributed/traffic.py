@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..public import public
+from ..base.public import public
 from .messages import Part
 
 

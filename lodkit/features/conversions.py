@@ -11,7 +11,7 @@ import numpy as np
 from .. import ops
 from ..arrays import dtype_of, from_lists, integers, is_array
 from ..arrays.types import ArrayLike, DenseLike, DTypeLike
-from ..errors import DTypeError, LoDError, LoDMismatchError
+from ..base.errors import DTypeError, LoDError, LoDMismatchError
 from ..lod import LoDTensor
 from ..ops.shared.features import check_mask, check_packed, check_presence, on_cpu
 from . import lists as _feature_lists

@@ -12,14 +12,14 @@ from .. import ops
 from ..arrays import from_lists, integers, is_array
 from ..arrays.sizes import total_size
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, Values
-from ..errors import LoDError, LoDMismatchError
+from ..base.errors import LoDError, LoDMismatchError
+from ..base.public import public
+from ..base.tracebacks import surface
 from ..lod import LoDTensor, check_lengths, check_vector
 from ..lod.batching import Batch, concat
 from ..lod.elsewhere import FEATURES, hints
 from ..lod.levels import locked, locked_copy
 from ..ops.shared.features import on_cpu
-from ..public import public
-from ..tracebacks import surface
 from . import lists as _feature_lists
 from .conversions import Conversions, check_count, checked_names
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import integers, is_integer, is_number
-from ..errors import DTypeError, LoDError, RowIndexError
+from ..base.errors import DTypeError, LoDError, RowIndexError
 from ..lod.repr_text import numbers
 
 _KINDS = ("scalar", "list", "map")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base.markup import STROKE, box, details, svg, table, title
 from ..lod.repr_text import summary
-from ..markup import STROKE, box, details, svg, table, title
 from .lists import key_name, text
 
 _KEYS, _EXAMPLES = 12, 40  # that are shown

@@ -25,8 +25,8 @@ from ..arrays.objects import refuse_objects
 from ..arrays.recorded import on_tape, plain_view, tracked
 from ..arrays.tensors import check_storage
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
-from ..errors import LoDError, SegmentIdError
-from ..tracebacks import surface
+from ..base.errors import LoDError, SegmentIdError
+from ..base.tracebacks import surface
 from . import levels as _levels
 from .elsewhere import Familiar
 from .indexing import require_cpu

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import from_lists, plain_array
 from ..arrays.sizes import total_size
-from ..errors import DTypeError, LoDError
+from ..base.errors import DTypeError, LoDError
 from .large import needs_memory
 
 

@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 
 from ..arrays import is_integer
-from ..errors import LodkitError, SizeError
-from ..tracebacks import shorten
+from ..base.errors import LodkitError, SizeError
+from ..base.tracebacks import shorten
 
 F = TypeVar("F", bound=Callable)
 

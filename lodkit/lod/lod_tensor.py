@@ -11,9 +11,9 @@ from ..arrays import check_dense, device_of, from_lists, is_array, is_cpu_tensor
 from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import is_recorded, plain_view, state, tracked
 from ..arrays.types import DenseLike, Device, Levels, Values
-from ..errors import LoDError
-from ..public import public
-from ..tracebacks import shorten
+from ..base.errors import LoDError
+from ..base.public import public
+from ..base.tracebacks import shorten
 from . import levels as _levels
 from .arithmetic import Arithmetic
 from .columnar import Columnar

@@ -14,10 +14,10 @@ from ..arrays.checks import is_plain_number
 from ..arrays.recorded import not_recorded, on_tape, plain_view, state, tracked
 from ..arrays.tensors import check_storage
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
-from ..errors import DTypeError, LoDError
-from ..loading import load
-from ..public import public
-from ..tracebacks import shorten
+from ..base.errors import DTypeError, LoDError
+from ..base.loading import load
+from ..base.public import public
+from ..base.tracebacks import shorten
 from .coordinates import Coordinates
 from .elsewhere import SELECTED_ROWS, hints
 from .large import needs_memory

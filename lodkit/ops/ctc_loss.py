@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_gradient, native
-from ..errors import RowIndexError
+from ..base.errors import RowIndexError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .ctc_align import check_logits

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import write_together
 from ..arrays.sizes import memory_for
-from ..errors import LodkitError
+from ..base.errors import LodkitError
 from ..lod import SelectedRows
 from ..registry.recording import no_grad, note_written
 

@@ -9,7 +9,7 @@ repeat.
 from __future__ import annotations
 
 from .. import ops
-from ..tracebacks import surface
+from ..base.tracebacks import surface
 from . import _arrays, _beams, _crf, _ctc, _optimizers, _recurrent_layers, _sequences, _tables, _units, _values
 from ._types import TYPES, Inferring, Running, SlotError, call
 from ._versions import following

@@ -19,11 +19,11 @@ import numpy as np
 from ..arrays import cast, dtype_of, flat, from_lists, integers, is_array, to_device
 from ..arrays.checks import PLAIN
 from ..arrays.recorded import hooks
-from ..errors import LodkitError
+from ..base.errors import LodkitError
+from ..base.public import public
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
 from ..lod.large import is_size, no_memory
 from ..ops.shared.updates import one_number
-from ..public import public
 from ..registry import OPS, VarDesc, VarType
 from ..registry.catalogue import Names
 from ..registry.kinds import LISTS, call_on_plain, is_parameter

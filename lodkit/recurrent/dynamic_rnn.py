@@ -9,12 +9,12 @@ import numpy as np
 
 from ..arrays import check_values, checker, dtype_of, from_lists, is_array, one_device
 from ..arrays.recorded import plain_view
-from ..errors import DTypeError, LodkitError, LoDMismatchError, ShapeMismatchError
+from ..base.errors import DTypeError, LodkitError, LoDMismatchError, ShapeMismatchError
+from ..base.tracebacks import surface
 from ..lod import LoDTensor, mismatch, values_of
 from ..ops import array_to_lod_tensor, lod_rank_table, lod_tensor_to_array, reorder_lod_tensor_by_rank
 from ..registry.kinds import LISTS
 from ..registry.recording import open_tapes
-from ..tracebacks import surface
 
 _LEVEL, _REVERSE = checker(int, "level", "dynamic_rnn"), checker(bool, "reverse", "dynamic_rnn")
 

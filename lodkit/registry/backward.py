@@ -7,7 +7,7 @@ import copy
 import numpy as np
 
 from ..arrays import from_lists, is_array, may_share_memory
-from ..errors import DTypeError, LodkitError, ShapeMismatchError
+from ..base.errors import DTypeError, LodkitError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
 from .explaining import explain
 from .kinds import numbers_of

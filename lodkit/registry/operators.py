@@ -16,9 +16,9 @@ import numpy as np
 
 from ..arrays import checker, device_of, one_device
 from ..arrays.recorded import state
-from ..errors import LodkitError, ShapeMismatchError
+from ..base.errors import LodkitError, ShapeMismatchError
+from ..base.tracebacks import full, shorten, surface
 from ..lod import LoDTensor, SelectedRows
-from ..tracebacks import full, shorten, surface
 from . import representation
 from .catalogue import OPS
 from .catalogue import Registry as Registry

@@ -11,9 +11,9 @@ import numpy as np
 from ..arrays import dtype_of, is_array, is_cpu_tensor, is_tensor, plain_array
 from ..arrays.objects import remedy_of
 from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of, plain_view
-from ..errors import DTypeError
+from ..base.errors import DTypeError
+from ..base.public import public
 from ..lod import LoDTensor, SelectedRows
-from ..public import public
 from .kinds import LISTS, given_back, numbers_of, replaced, unwrapped, with_numbers, wrapped
 from .tensors import holds_tensors
 

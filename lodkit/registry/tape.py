@@ -14,10 +14,10 @@ import numpy as np
 from ..arrays import dtype_of, is_array, may_share_memory
 from ..arrays.numpy_arrays import distinct
 from ..arrays.recorded import Function, state
-from ..errors import LodkitError
+from ..base.errors import LodkitError
+from ..base.public import public
+from ..base.tracebacks import surface
 from ..lod import LoDTensor, SelectedRows
-from ..public import public
-from ..tracebacks import surface
 from .backward import Readable, add_to, backward, like_source, seed, separate
 from .kinds import numbers_of, owner_of, replaced, unwrapped, wrapped
 from .public_call import side_by_side

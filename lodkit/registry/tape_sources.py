@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import dtype_of, is_array, may_share_memory, zeros_like
 from ..arrays.recorded import Parameter, RecordedArray
-from ..errors import DTypeError, LodkitError
+from ..base.errors import DTypeError, LodkitError
 from ..lod import LoDTensor, SelectedRows
 from .kinds import numbers_of
 

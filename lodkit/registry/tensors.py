@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import refuse_overlap, tensor_of
 from ..arrays.recorded import RecordedArray
 from ..arrays.tensors import array_of, changed, plain_array_of, refuse_duals, rounded_like, shares
-from ..errors import OutputError
+from ..base.errors import OutputError
 from ..lod import LoDTensor, SelectedRows
 from .kinds import given_back, on_gpu, unwrapped, views_kept
 from .on_gpu import keep_launcher, key_of, launcher_on_gpu

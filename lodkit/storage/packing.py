@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import is_array, to_device
 from ..arrays.tensors import check_storage, is_tensor, numbers_of
-from ..errors import DTypeError
+from ..base.errors import DTypeError
 from ..lod import LoDTensor, SelectedRows
 from ..lod.batching import Batch
 from ..lod.packed_rows import PackedRows

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import empty
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 
 # Of the contents of all tables. No code of a user runs under it: a fork takes it, and would wait for ever for an
 # initializer that waits for the fork.

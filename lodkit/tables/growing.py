@@ -16,15 +16,15 @@ from ..arrays.checks import as_dtype
 from ..arrays.recorded import hooks, plain_view
 from ..arrays.sizes import memory_for
 from ..arrays.types import Array, DenseLike, DTypeLike
-from ..errors import LodkitError, RowIndexError, ShapeMismatchError
+from ..base.errors import LodkitError, RowIndexError, ShapeMismatchError
+from ..base.public import public
+from ..base.signals import uninterrupted
+from ..base.tracebacks import surface
 from ..lod import LoDTensor, SelectedRows
 from ..lod.large import needs_memory
 from ..lod.repr_text import amount, numbers
-from ..public import public
 from ..registry import Op
 from ..registry.recording import parameter
-from ..signals import uninterrupted
-from ..tracebacks import surface
 from .contents import Contents, Turn, lock
 
 
@@ -124,7 +124,7 @@ class GrowingTable:
         return f"<GrowingTable: {len(self)} keys, capacity {len(self.values)}, rows of {self.item} {self.dtype}>"
 
     def _repr_html_(self) -> str:
-        from ..markup import STROKE, box, details, svg, title
+        from ..base.markup import STROKE, box, details, svg, title
 
         used = f"{len(self)} of {len(self.values) - 1} rows have keys"
         rows, size = f"rows of {self.item} {self.dtype}", amount(self.values.nbytes)

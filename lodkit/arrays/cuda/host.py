@@ -6,7 +6,7 @@ import ctypes
 
 import numpy as np
 
-from ...errors import DeviceError
+from ...base.errors import DeviceError
 from .launcher import current
 from .views import View
 

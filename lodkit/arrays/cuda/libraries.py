@@ -13,7 +13,7 @@ import threading
 
 import numpy as np
 
-from ...errors import DeviceError, DTypeError
+from ...base.errors import DeviceError, DTypeError
 from ..tensors import address_of, check_storage, numbers_of
 from .host import host_numbers
 from .launcher import cuda, wait

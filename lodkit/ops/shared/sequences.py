@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import check_gradient, check_values, dtype_of, integers, mixed_types, native
 from ...arrays.objects import remedy_of
-from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, RowIndexError, ShapeMismatchError
+from ...base.errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, RowIndexError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
 from ...lod.levels import equal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import cast_to, native
-from ...errors import DTypeError, LoDMismatchError, ShapeMismatchError
+from ...base.errors import DTypeError, LoDMismatchError, ShapeMismatchError
 
 
 def check_tokens(name, values, what="x"):

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from ....arrays.cuda import View, convert, copied, fill, iota, launch, view
-from ....errors import OutputError
+from ....base.errors import OutputError
 from ....ops.shared.updates import numbers_in
 from .gather import put_rows
 from .merge import runs_of, sorted_of

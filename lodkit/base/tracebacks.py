@@ -17,7 +17,7 @@ from .errors import LodkitError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
 def full():
