@@ -29,8 +29,7 @@ _HOMES = {
     "registry": ("Dense", "OPS", "op", "run"),
     "registry.wire": ("DescError",),
     "registry.desc": ("LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
-    "registry.tape": ("Tape",),
-    "registry.recording": ("parameter", "stop_gradient"),
+    "tape": ("Tape", "parameter", "stop_gradient"),
     "registry.warmup": ("warmup",),
     "storage": ("StorageError", "load", "save"),
     "jit.threading_layer": ("get_num_threads", "set_num_threads"),
@@ -68,7 +67,7 @@ def __getattr__(name):
         near = difflib.get_close_matches(name, _public(), n=3)
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-    if name not in _HOME_OF or name in ("OPS", "op", "run", "warmup"):
+    if name not in _HOME_OF or name in ("OPS", "Tape", "op", "run", "warmup"):
         loading.load(".ops", __name__)
     value = getattr(loading.load(f".{_HOME_OF.get(name, 'ops')}", __name__), name)
     globals()[name] = value

@@ -20,6 +20,7 @@ LAYERS = (
     ("lod",),
     ("typing",),
     ("registry",),
+    ("tape",),
     ("ops",),
     ("kernels",),
     ("kernels.common",),
@@ -46,7 +47,6 @@ ALLOWED = {
     ("lod.nested_tensors", "interop"): "methods that forward to functions which need PyTorch",
     ("lod.sparse_matrix", "ops"): "methods that forward to operators",
     ("lod.sparse_matrix", "interop"): "methods that forward to functions which need SciPy and operators",
-    ("registry.backward", "ops"): "gradients of one variable are added by the operator sum",
 }
 
 

@@ -8,8 +8,8 @@ from differences import MATRIX, agrees
 
 import lodkit
 from lodkit import LodkitError, LoDTensor
-from lodkit.arrays import array_functions, array_gradients, array_methods  # noqa: F401
 from lodkit.registry import operators
+from lodkit.tape import array_functions, array_gradients, array_methods  # noqa: F401
 
 
 def _doubled(x):

@@ -27,8 +27,8 @@ from ..ops.shared.updates import one_number
 from ..registry import OPS, VarDesc, VarType
 from ..registry.catalogue import Names
 from ..registry.kinds import LISTS, call_on_plain, is_parameter
-from ..registry.recording import parameter
 from ..registry.tensor_doors import call_published, within
+from ..tape.recording import parameter
 from ._attributes import fixed, unread
 
 

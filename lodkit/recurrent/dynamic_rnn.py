@@ -14,7 +14,7 @@ from ..base.tracebacks import surface
 from ..lod import LoDTensor, mismatch, values_of
 from ..ops import array_to_lod_tensor, lod_rank_table, lod_tensor_to_array, reorder_lod_tensor_by_rank
 from ..registry.kinds import LISTS
-from ..registry.recording import open_tapes
+from ..registry.open_tapes import open_tapes
 
 _LEVEL, _REVERSE = checker(int, "level", "dynamic_rnn"), checker(bool, "reverse", "dynamic_rnn")
 

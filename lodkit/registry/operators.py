@@ -29,10 +29,9 @@ from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, launcher_of_given, name_of, returning_given, run_rows
 from .on_gpu import keep_launcher, key_of, launcher_on_gpu
+from .open_tapes import call_recorded, differentiate, listeners, note_update, open_tapes
 from .out import call_with_out
 from .public_call import AdaptedCall, PlainCall
-from .recording import call_recorded, listeners, note_update, open_tapes
-from .tape import differentiate
 from .tensors import arrays_of, call_on_arrays, holds_tensors, launcher_of
 
 

@@ -24,7 +24,7 @@ from ..lod import LoDTensor, SelectedRows
 from ..lod.large import needs_memory
 from ..lod.repr_text import amount, numbers
 from ..registry import Op
-from ..registry.recording import parameter
+from ..tape.recording import parameter
 from .contents import Contents, Turn, lock
 
 

@@ -18,7 +18,7 @@ from ...base.errors import LodkitError
 from ...lod import LoDTensor, SelectedRows
 from ...lod import levels as _levels
 from ...registry import VarDesc
-from ...registry.recording import Call, no_grad
+from ...registry.open_tapes import Call, no_grad
 from . import fakes
 from .operands import array, tensor
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from .recorded import FUNCTIONS, computed, fitted, map_arrays, not_recorded, operand, partials, plain_view
+from ..arrays.recorded import FUNCTIONS, computed, fitted, map_arrays, not_recorded, operand, partials, plain_view
 
 
 def _listed(*functions):

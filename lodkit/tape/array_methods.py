@@ -6,8 +6,7 @@ import copy
 
 import numpy as np
 
-from .array_functions import moved, picked
-from .recorded import (
+from ..arrays.recorded import (
     Parameter,
     RecordedArray,
     computed,
@@ -20,6 +19,7 @@ from .recorded import (
     views_of,
     written,
 )
+from .array_functions import moved, picked
 
 _SAME = (
     *("all", "any", "argmax", "argmin", "argpartition", "argsort", "clip", "cumsum", "diagonal", "dot", "max", "mean"),

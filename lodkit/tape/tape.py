@@ -13,16 +13,17 @@ import numpy as np
 
 from ..arrays import dtype_of, is_array, may_share_memory
 from ..arrays.numpy_arrays import distinct
-from ..arrays.recorded import Function, state
+from ..arrays.recorded import Function, hooks, state
 from ..base.errors import LodkitError
 from ..base.public import public
 from ..base.tracebacks import surface
 from ..lod import LoDTensor, SelectedRows
+from ..registry.kinds import numbers_of, owner_of, replaced, unwrapped, wrapped
+from ..registry.open_tapes import Call, listeners, no_grad, open_tapes, thread
+from ..registry.public_call import side_by_side
 from .backward import Readable, add_to, backward, like_source, seed, separate
-from .kinds import numbers_of, owner_of, replaced, unwrapped, wrapped
-from .public_call import side_by_side
-from .recording import Call, _local, listeners, no_grad, open_tapes, parameter, record
-from .tape_sources import aligned_arguments, check_sources, check_unconnected, refuse_views, total_or_default
+from .recording import parameter, record
+from .sources import aligned_arguments, check_sources, check_unconnected, refuse_views, total_or_default
 
 T = TypeVar("T")
 _lock = threading.Lock()
@@ -58,28 +59,28 @@ class Tape:
         self._parameters = {}  # arrays by id that were read as parameters: what NumPy computed of them was seen
 
     def __enter__(self) -> Self:
-        from ..arrays import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
+        from . import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
 
         if self in open_tapes():
             raise LodkitError("this tape is open already; open another one inside it")
-        _local.tapes = [*open_tapes(), self]
+        thread.tapes = [*open_tapes(), self]
         listeners.add(self)
         with _lock:
             state.open += 1
         return self
 
     def __exit__(self, *error: object) -> None:
-        _local.tapes = [tape for tape in _local.tapes if tape is not self]
+        thread.tapes = [tape for tape in thread.tapes if tape is not self]
         with _lock:
             state.open -= 1
 
     def __repr__(self) -> str:
-        from .tape_calls import text
+        from .calls import text
 
         return text(self, self in open_tapes())
 
     def _repr_html_(self) -> str:
-        from .tape_graph import html
+        from .graph import html
 
         return html(self, self in open_tapes())
 
@@ -307,3 +308,6 @@ def differentiate(call):
 
 def is_floating(x):
     return is_array(numbers_of(x)) and dtype_of(numbers_of(x)).kind == "f"
+
+
+hooks.differentiate = differentiate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from ..base.markup import STROKE, box, details, svg, title
-from .tape_calls import SHOWN, named_calls, text
+from .calls import SHOWN, named_calls, text
 
 _LETTER, _GAP, _LINE, _HEIGHT, _ROW = 6.7, 18, 14, 34, 62  # widths and heights in pixels
 

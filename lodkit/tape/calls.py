@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import is_array
 from ..lod import LoDTensor, RankTable, SelectedRows
-from .inputs import names_of
+from ..registry.inputs import names_of
 
 SHOWN = 30  # calls, listed and drawn
 

@@ -8,7 +8,7 @@ from ..arrays import dtype_of, is_array, may_share_memory, zeros_like
 from ..arrays.recorded import Parameter, RecordedArray
 from ..base.errors import DTypeError, LodkitError
 from ..lod import LoDTensor, SelectedRows
-from .kinds import numbers_of
+from ..registry.kinds import numbers_of
 
 
 def aligned_arguments(target, sources, output_gradients):

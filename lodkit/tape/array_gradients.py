@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .recorded import UFUNCS
+from ..arrays.recorded import UFUNCS
 
 LN2, LN10 = math.log(2), math.log(10)
 DEGREES = 180 / math.pi

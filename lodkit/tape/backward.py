@@ -9,9 +9,10 @@ import numpy as np
 from ..arrays import from_lists, is_array, may_share_memory
 from ..base.errors import DTypeError, LodkitError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
-from .explaining import explain
-from .kinds import numbers_of
-from .recording import Call, no_grad
+from ..registry.catalogue import OPS
+from ..registry.explaining import explain
+from ..registry.kinds import numbers_of
+from ..registry.open_tapes import Call, no_grad
 
 
 def backward(call, wanted, grads):
@@ -120,10 +121,8 @@ def _ones_on_gpu(values):
 def add_to(found, key, gradient):
     gradient = gradient.values if isinstance(gradient, LoDTensor) else gradient
     if key in found:
-        from ..ops.selected_rows import sum as add
-
         with no_grad():
-            gradient = add(found[key], gradient)
+            gradient = OPS["sum"](found[key], gradient)
     found[key] = gradient
 
 

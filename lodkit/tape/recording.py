@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from typing import TypeVar
 
 import numpy as np
@@ -14,48 +12,11 @@ from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of, pla
 from ..base.errors import DTypeError
 from ..base.public import public
 from ..lod import LoDTensor, SelectedRows
-from .kinds import LISTS, given_back, numbers_of, replaced, unwrapped, with_numbers, wrapped
-from .tensors import holds_tensors
+from ..registry.kinds import LISTS, given_back, numbers_of, replaced, unwrapped, with_numbers, wrapped
+from ..registry.open_tapes import Call, listeners, note_written, open_tapes, thread
+from ..registry.tensors import holds_tensors
 
 T = TypeVar("T")
-_local = threading.local()
-#: Tapes of all threads that may still be asked for gradients, open or not: they are told what is written.
-listeners: weakref.WeakSet = weakref.WeakSet()
-
-
-def open_tapes():
-    """Tapes that record the calls of this thread."""
-    return getattr(_local, "tapes", ())
-
-
-class Call:
-    """Recorded call, as gradient rules see it.
-
-    Attributes
-    ----------
-    op : Op
-    inputs, outputs : tuple
-    attrs : dict
-        All attributes, defaults included.
-    wanted : tuple of bool
-        Per input, True if it needs a gradient.
-    """
-
-    __slots__ = ("attrs", "input_keys", "inputs", "op", "output_keys", "outputs", "wanted")
-
-    def __init__(self, op, inputs, attrs, outputs):
-        self.op, self.inputs, self.attrs, self.outputs = op, inputs, attrs, outputs
-        self.wanted, self.input_keys, self.output_keys = (), (), ()
-
-
-class no_grad:
-    """Context without recording: gradient rules call operators too."""
-
-    def __enter__(self):
-        self.tapes, _local.tapes = open_tapes(), []
-
-    def __exit__(self, *error):
-        _local.tapes = self.tapes
 
 
 def record(op, inputs, attrs, result):
@@ -83,11 +44,11 @@ def call_recorded(op, inputs, out, attrs):
         plain = op._accept(plain)  # gradient rules get arrays
     if op.updates:
         _refuse_lost(op, plain)
-    tapes, _local.tapes = _local.tapes, ()
+    tapes, thread.tapes = thread.tapes, ()
     try:
         result = op.full(*plain, **attrs) if out is None else op.full(*plain, out=unwrapped(out), **attrs)
     finally:
-        _local.tapes = tapes
+        thread.tapes = tapes
     if op.updates:
         record(op, plain, attrs, result)
         return given_back(result, plain, inputs)
@@ -127,13 +88,6 @@ def check_update_on_tape(op, inputs):
     """Refuse an update that an open tape refuses."""
     if open_tapes():
         _refuse_lost(op, tuple(map(unwrapped, inputs)))
-
-
-def note_written(array):
-    """Tell all tapes that an array was written to."""
-    for reference in listeners.data.copy():  # one step: threads add tapes, collections remove them
-        if (tape := reference()) is not None:
-            tape._overwritten(array)
 
 
 def _check_constant(op, attrs):
@@ -209,7 +163,7 @@ def parameter(x: T) -> T:
         raise DTypeError(f"a parameter must hold floating numbers, not {dtype}; {remedy_of(dtype, floating=True)}")
     if not isinstance(values, np.ndarray):
         return x
-    from ..arrays import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
+    from . import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
 
     return with_numbers(x, parameter_of(plain_array(values, "a parameter")))
 
@@ -269,13 +223,6 @@ def reads(array):
         tape._parameters[id(array)] = array
 
 
-def note_update(op, inputs):
-    """Tell all tapes which arrays an operator has updated."""
-    for name, x in zip(op._names(inputs), inputs, strict=True):
-        if name in op.updates:
-            note_written(x)
-
-
 def knows(array):
     """Whether an open tape has seen an array."""
     return any(id(array) in tape._versions for tape in open_tapes())
@@ -290,3 +237,4 @@ def moved(array, other):
 
 hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, before_write, knows
 hooks.moved, hooks.written, hooks.reads, hooks.parameter = moved, written, reads, parameter
+hooks.call_recorded = call_recorded
