@@ -319,9 +319,9 @@ from .registry.desc import LodTensorDesc as LodTensorDesc
 from .registry.desc import TensorDesc as TensorDesc
 from .registry.desc import VarDesc as VarDesc
 from .registry.desc import VarType as VarType
-from .registry.recording import parameter as parameter
-from .registry.recording import stop_gradient as stop_gradient
-from .registry.tape import Tape as Tape
+from .tape.recording import parameter as parameter
+from .tape.recording import stop_gradient as stop_gradient
+from .tape.tape import Tape as Tape
 from .registry.warmup import warmup as warmup
 from .registry.wire import DescError as DescError
 from .storage import StorageError as StorageError
