@@ -5,6 +5,7 @@ A child that is forked while another thread imports a module would wait for that
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
@@ -36,6 +37,16 @@ def load(name, package=None):
             _register()
             _knows_logging = True
         return importlib.import_module(name, package)
+
+
+@functools.cache  # an import statement in a function takes 2 us per call
+def module_above(name):
+    """Return a module of a room above the caller's, by its name in the package, on first use.
+
+    Rooms import only from rooms below them, and some methods of values are there for users whose work is done above:
+    ``LoDTensor.to_arrow`` in ``interop``, ``SelectedRows.merge`` in ``ops``. Such a method forwards to this module.
+    """
+    return load(f"..{name}", __package__)
 
 
 def _take_locks():

@@ -12,6 +12,7 @@ from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import is_recorded, plain_view, state, tracked
 from ..arrays.types import DenseLike, Device, Levels, Values
 from ..base.errors import LoDError
+from ..base.loading import module_above
 from ..base.public import public
 from ..base.tracebacks import shorten
 from . import levels as _levels
@@ -22,7 +23,6 @@ from .encodings import Conversions
 from .exchange import Exchange
 from .indexing import Indexing
 from .nested_tensors import NestedTensors
-from .numba_types import numba_types
 from .relevel import Relevelling
 from .sparse_matrix import SparseMatrices
 from .structure import Structure
@@ -223,9 +223,9 @@ class LoDTensor(
     def _numba_type_(self):
         kind, values = self._numba, self._values
         if kind is None:
-            return numba_types().type_of_lod_tensor(self)
+            return module_above("interop.numba.objects").type_of_lod_tensor(self)
         if values is not None and values.dtype is not self._numba_dtype:
-            numba_types().check_dtype(self, values.dtype)
+            module_above("interop.numba.objects").check_dtype(self, values.dtype)
         return kind
 
     def __reduce__(self):
