@@ -26,6 +26,12 @@ def names(folder):
     return {file.stem for file in folder.glob("[!_]*.py")}
 
 
+def test_the_package_has_few_entries():
+    """Whoever opens it sees every room, and what is no room, at one look."""
+    entries = {path.name for path in PACKAGE.iterdir() if path.suffix in ("", ".py") and path.name != "__pycache__"}
+    assert len(entries) <= 20, sorted(entries)
+
+
 def test_files_are_named_after_families():
     kernels = PACKAGE / "kernels"
     assert names(PACKAGE / "ops") == FAMILIES >= names(kernels / "cpu") | names(kernels / "cuda")

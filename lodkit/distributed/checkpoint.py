@@ -19,8 +19,8 @@ from ..base.errors import ShapeMismatchError, cut_message
 from ..base.files import open_regular
 from ..base.public import public
 from ..base.tracebacks import surface
-from ..storage import StorageError, load
-from ..storage.header import header, read_header
+from ..models.storage import StorageError, load
+from ..models.storage.header import header, read_header
 from .checkpoint_files import EXTRA, FORMAT, MANIFEST, CheckpointError, as_path, crc32, newest, number_of, whole
 from .checkpoint_manifest import is_sound
 

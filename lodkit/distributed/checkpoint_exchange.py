@@ -21,7 +21,7 @@ from ..arrays.checks import integer
 from ..base.files import sync_folder
 from ..base.signals import uninterrupted
 from ..lod.offsets import lengths_to_offsets
-from ..storage import save as save_file
+from ..models.storage import save as save_file
 from .calls import announce
 from .checkpoint import Checkpoint
 from .checkpoint_files import (

@@ -24,8 +24,8 @@ import numpy as np
 
 from ..base.files import open_regular, replacing, sync_folder
 from ..base.public import public
-from ..storage import StorageError
-from ..storage.header import header
+from ..models.storage import StorageError
+from ..models.storage.header import header
 
 try:
     import fcntl

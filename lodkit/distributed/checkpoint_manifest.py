@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..storage.reading import MOST_DIMENSIONS
+from ..models.storage.reading import MOST_DIMENSIONS
 from .checkpoint_files import EXTRA, NAME, SHARD
 
 LONGEST_DTYPE = len("<f16")

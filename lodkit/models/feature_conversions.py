@@ -14,7 +14,7 @@ from ..arrays.types import ArrayLike, DenseLike, DTypeLike
 from ..base.errors import DTypeError, LoDError, LoDMismatchError
 from ..lod import LoDTensor
 from ..ops.shared.features import check_mask, check_packed, check_presence, on_cpu
-from . import lists as _feature_lists
+from . import feature_lists
 
 
 class Conversions:
@@ -44,7 +44,7 @@ class Conversions:
         kind : {"list", "scalar", "map"}, optional
             Kind of the values; default: inferred from the first, else "list".
         """
-        return cls(*_feature_lists.arrays_of(examples, checked_names(names), dtype, kind), names=names)
+        return cls(*feature_lists.arrays_of(examples, checked_names(names), dtype, kind), names=names)
 
     @classmethod
     def from_arrow(cls, array: Any, *, names: type[enum.IntEnum] | None = None) -> Self:
@@ -84,7 +84,7 @@ class Conversions:
         if not columns:
             raise ValueError("from_columns needs at least one column, for the number of examples")
         names, columns = checked_names(names), list(columns.items() if isinstance(columns, dict) else columns)
-        keys = integers([_feature_lists.number(key, names, "columns") for key, _ in columns], "columns")
+        keys = integers([feature_lists.number(key, names, "columns") for key, _ in columns], "columns")
         masks = _masks_of(presence, [key for key, _ in columns]) if isinstance(presence, dict) else presence
         pairs = [_pair(*named) for named in columns]
         values = ops.stack_features(*(v for _, v in pairs), presence=masks)
@@ -119,7 +119,7 @@ class Conversions:
         shape = tuple(check_packed(x).shape[:2])
         names = checked_names(names)
         keys = keys if isinstance(keys, list | tuple) else on_cpu(keys, "keys").tolist()
-        keys = integers([_feature_lists.number(key, names, "keys") for key in keys], "keys")
+        keys = integers([feature_lists.number(key, names, "keys") for key in keys], "keys")
         check_count("keys", len(keys), shape[1], "columns")
         mask = np.ones(shape, bool) if presence is None else check_mask(presence, shape, "presence")
         values = ops.pack_features(x, presence=mask)
@@ -127,7 +127,7 @@ class Conversions:
 
     def to_list(self) -> list[dict[int, Any]]:
         """Return one dictionary per example; keys are members of ``names`` where it has them."""
-        return _feature_lists.dictionaries(self)
+        return feature_lists.dictionaries(self)
 
     def to_arrow(self) -> Any:
         """Return a pyarrow array of maps, one per example, that shares the values: ``pyarrow.array(features)``."""

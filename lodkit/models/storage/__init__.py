@@ -10,8 +10,8 @@ import json
 import os
 from typing import Any
 
-from ..base.files import open_regular, replacing
-from ..base.tracebacks import surface
+from ...base.files import open_regular, replacing
+from ...base.tracebacks import surface
 from . import npz, safetensors
 from .packing import packed, unpacked
 from .reading import Source

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from ..arrays.objects import remedy_of
-from ..base.errors import DTypeError
+from ...arrays.objects import remedy_of
+from ...base.errors import DTypeError
 from .checks import check_room, encoded, in_order
 from .packing import BFloat16
 from .reading import StorageError, bytes_of, check_dimensions

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..base.markup import STROKE, box, details, svg, table, title
 from ..lod.repr_text import summary
-from .lists import key_name, text
+from .feature_lists import key_name, text
 
 _KEYS, _EXAMPLES = 12, 40  # that are shown
 _CELL = 8  # pixels

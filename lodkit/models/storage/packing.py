@@ -8,14 +8,14 @@ import typing
 
 import numpy as np
 
-from ..arrays import is_array, to_device
-from ..arrays.tensors import check_storage, is_tensor, numbers_of
-from ..base.errors import DTypeError
-from ..lod import LoDTensor, SelectedRows
-from ..lod.batching import Batch
-from ..lod.packed_rows import PackedRows
-from ..lod.vocabulary import Vocabulary
-from ..registry.kinds import check_whole
+from ...arrays import is_array, to_device
+from ...arrays.tensors import check_storage, is_tensor, numbers_of
+from ...base.errors import DTypeError
+from ...lod import LoDTensor, SelectedRows
+from ...lod.batching import Batch
+from ...lod.packed_rows import PackedRows
+from ...lod.vocabulary import Vocabulary
+from ...registry.kinds import check_whole
 from .checks import shown
 from .reading import StorageError
 
@@ -142,7 +142,7 @@ def unpacked(value, arrays):
     if "vocabulary" in value:
         return Vocabulary(value["vocabulary"], unknown=value.get("unknown"), padding=value.get("padding"))
     if "features" in value:
-        from ..features.features import Features
+        from ..features import Features
 
         names = value["names"] and _enum_of(*value["names"])
         return Features(*(unpacked(value["features"][part], arrays) for part in FEATURES), names=names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..base.errors import SizeError
+from ...base.errors import SizeError
 
 SHOWN = 40  # characters of a long name in an error
 

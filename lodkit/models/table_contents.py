@@ -76,7 +76,7 @@ class Contents(NamedTuple):
 
         The states of new slots start as that of the last one; one number for all slots stays.
         """
-        from .keys import Keys
+        from .table_keys import Keys
 
         keep = len(self.values) - 1
         values = empty((capacity, *self.values.shape[1:]), self.values.dtype)

@@ -25,7 +25,7 @@ from ..lod.large import needs_memory
 from ..lod.repr_text import amount, numbers
 from ..registry import Op
 from ..tape.recording import parameter
-from .contents import Contents, Turn, lock
+from .table_contents import Contents, Turn, lock
 
 
 def _zeros(count, shape, dtype):
@@ -81,7 +81,7 @@ class GrowingTable:
         capacity: int = 1024,
         initializer: Callable[[int, tuple[int, ...], np.dtype[Any]], Any] | None = None,
     ) -> None:
-        from .keys import Keys
+        from .table_keys import Keys
 
         try:
             self.item = tuple(map(operator.index, item if isinstance(item, tuple) else (item,)))

@@ -20,8 +20,8 @@ from ..lod.batching import Batch, concat
 from ..lod.elsewhere import FEATURES, hints
 from ..lod.levels import locked, locked_copy
 from ..ops.shared.features import on_cpu
-from . import lists as _feature_lists
-from .conversions import Conversions, check_count, checked_names
+from . import feature_lists
+from .feature_conversions import Conversions, check_count, checked_names
 
 
 @public
@@ -174,7 +174,7 @@ class Features(Batch, Conversions):
         LoDTensor, or for maps two of one structure: keys and values
             One sequence per example; the values of a repeated key are concatenated.
         """
-        number = _feature_lists.number(key, self.names, "feature")
+        number = feature_lists.number(key, self.names, "feature")
         parts = [self._read(t, number) for t in (self._map_keys, self._values) if t is not None]
         return parts[0] if len(parts) == 1 else tuple(parts)
 
@@ -184,7 +184,7 @@ class Features(Batch, Conversions):
 
     def has(self, key: int | enum.Enum | str) -> Array:
         """Return a mask of the examples that have a feature, even if empty."""
-        found = self.keys == _feature_lists.number(key, self.names, "has")
+        found = self.keys == feature_lists.number(key, self.names, "has")
         return np.bincount(self._keys.segment_ids()[found], minlength=len(self)) > 0
 
     @overload
@@ -263,7 +263,7 @@ class Features(Batch, Conversions):
         """
         if not tables:
             raise ValueError("pool needs at least one table: {key: table}")
-        numbers = [_feature_lists.number(key, self.names, "tables") for key in tables]
+        numbers = [feature_lists.number(key, self.names, "tables") for key in tables]
         if self._map_keys is None:
             bags = ops.select_features(self._values, keys=self.keys, feature_keys=numbers)
             bags = [(ids, None) for ids in bags.sequences(0)]
@@ -288,10 +288,10 @@ class Features(Batch, Conversions):
         return self.equals(other) if isinstance(other, Features) else NotImplemented
 
     def __repr__(self):
-        return _feature_lists.text(self)
+        return feature_lists.text(self)
 
     def _repr_html_(self) -> str:
-        from .pictures import html
+        from .feature_pictures import html
 
         return html(self)
 
