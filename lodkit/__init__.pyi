@@ -294,7 +294,7 @@ from .base.errors import SegmentIdError as SegmentIdError
 from .base.errors import ShapeMismatchError as ShapeMismatchError
 from .base.errors import SizeError as SizeError
 from .base.errors import UnknownOperatorError as UnknownOperatorError
-from .features.features import Features as Features
+from .models.features import Features as Features
 from .jit.threading_layer import get_num_threads as get_num_threads
 from .jit.threading_layer import set_num_threads as set_num_threads
 from .lod.batching import batches as batches
@@ -308,9 +308,9 @@ from .lod.selected_rows import SelectedRows as SelectedRows
 from .lod.vocabulary import UnknownWordError as UnknownWordError
 from .lod.vocabulary import Vocabulary as Vocabulary
 from .lod.vocabulary import vocabulary as vocabulary
-from .recurrent.dynamic_rnn import dynamic_rnn as dynamic_rnn
-from .recurrent.layers import bidirectional as bidirectional
-from .recurrent.layers import stacked as stacked
+from .models.dynamic_rnn import dynamic_rnn as dynamic_rnn
+from .models.recurrent_layers import bidirectional as bidirectional
+from .models.recurrent_layers import stacked as stacked
 from .registry import Dense as Dense
 from .registry import OPS as OPS
 from .registry import op as op
@@ -324,10 +324,10 @@ from .tape.recording import stop_gradient as stop_gradient
 from .tape.tape import Tape as Tape
 from .registry.warmup import warmup as warmup
 from .registry.wire import DescError as DescError
-from .storage import StorageError as StorageError
-from .storage import load as load
-from .storage import save as save
-from .tables.growing import GrowingTable as GrowingTable
+from .models.storage import StorageError as StorageError
+from .models.storage import load as load
+from .models.storage import save as save
+from .models.growing_table import GrowingTable as GrowingTable
 
 __version__: str
 __all__ = [
