@@ -294,7 +294,6 @@ from .base.errors import SegmentIdError as SegmentIdError
 from .base.errors import ShapeMismatchError as ShapeMismatchError
 from .base.errors import SizeError as SizeError
 from .base.errors import UnknownOperatorError as UnknownOperatorError
-from .models.features import Features as Features
 from .jit.threading_layer import get_num_threads as get_num_threads
 from .jit.threading_layer import set_num_threads as set_num_threads
 from .lod.batching import batches as batches
@@ -309,8 +308,13 @@ from .lod.vocabulary import UnknownWordError as UnknownWordError
 from .lod.vocabulary import Vocabulary as Vocabulary
 from .lod.vocabulary import vocabulary as vocabulary
 from .models.dynamic_rnn import dynamic_rnn as dynamic_rnn
+from .models.features import Features as Features
+from .models.growing_table import GrowingTable as GrowingTable
 from .models.recurrent_layers import bidirectional as bidirectional
 from .models.recurrent_layers import stacked as stacked
+from .models.storage import StorageError as StorageError
+from .models.storage import load as load
+from .models.storage import save as save
 from .registry import Dense as Dense
 from .registry import OPS as OPS
 from .registry import op as op
@@ -319,15 +323,11 @@ from .registry.desc import LodTensorDesc as LodTensorDesc
 from .registry.desc import TensorDesc as TensorDesc
 from .registry.desc import VarDesc as VarDesc
 from .registry.desc import VarType as VarType
-from .tape.recording import parameter as parameter
-from .tape.recording import stop_gradient as stop_gradient
-from .tape.tape import Tape as Tape
 from .registry.warmup import warmup as warmup
 from .registry.wire import DescError as DescError
-from .models.storage import StorageError as StorageError
-from .models.storage import load as load
-from .models.storage import save as save
-from .models.growing_table import GrowingTable as GrowingTable
+from .tape import Tape as Tape
+from .tape import parameter as parameter
+from .tape import stop_gradient as stop_gradient
 
 __version__: str
 __all__ = [
