@@ -7,7 +7,7 @@ import os
 import sys
 
 from .base import loading
-from .base.interpreters import check_interpreter
+from .base.loading import check_interpreter
 
 __version__ = "0.1.0"
 check_interpreter()

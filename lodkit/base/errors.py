@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .public import public
+from .loading import public
 
 #: Characters of a message at most: names, words and shapes in it may come from a file, and be as long as the file.
 MOST_CHARACTERS, FIRST_CHARACTERS, LAST_CHARACTERS = 2000, 1200, 700

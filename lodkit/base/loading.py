@@ -1,4 +1,4 @@
-"""Imports on first use, between which a process may fork, and other locks for which a fork waits.
+"""Modules: imports on first use, between which a process may fork, and the modules that public classes name.
 
 A child that is forked while another thread imports a module would wait for that module's lock for ever.
 """
@@ -13,6 +13,19 @@ import threading
 from collections.abc import Callable
 
 from .signals import uninterrupted
+
+
+def public(cls=None, /, *, home="lodkit"):
+    """Set ``home`` as the module of a class, so that pickles, reprs and tracebacks name ``lodkit.LoDTensor``.
+
+    Pickles then survive moved files. ``__test__`` tells doctest, which finds classes by module, about the class.
+    """
+    if cls is None:
+        return functools.partial(public, home=home)
+    vars(sys.modules[cls.__module__]).setdefault("__test__", {})[cls.__name__] = cls
+    cls.__module__ = home
+    return cls
+
 
 lock = threading.RLock()
 #: What a fork holds, in this order; what it calls then; and what a child calls. Modules add theirs as they are
@@ -84,3 +97,22 @@ def _register():
 
 _knows_logging = "logging" in sys.modules
 _register()
+
+
+def check_interpreter():
+    """Raise an ImportError in any interpreter but the main one.
+
+    Numba keeps one state for a process, and a kernel that is called in a sub-interpreter hangs.
+    """
+    for name in ("_interpreters", "_xxsubinterpreters"):  # of Python 3.13 and later; of those before
+        try:
+            interpreters = importlib.import_module(name)
+        except ImportError:
+            continue
+        here, main = interpreters.get_current(), interpreters.get_main()
+        if here != main:
+            raise ImportError(
+                "lodkit runs in the main interpreter alone, as Numba does; use a thread or a process in place "
+                "of a sub-interpreter"
+            )
+        return

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays.types import Array
 from ..base.errors import LodkitError
-from ..base.public import public
+from ..base.loading import public
 
 if TYPE_CHECKING:
     from .engine import Engine

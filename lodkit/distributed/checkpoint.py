@@ -17,12 +17,22 @@ from ..arrays.ids import checked_ids
 from ..arrays.types import Array, DenseLike
 from ..base.errors import ShapeMismatchError, cut_message
 from ..base.files import open_regular
-from ..base.public import public
+from ..base.loading import public
 from ..base.tracebacks import surface
 from ..models.storage import StorageError, load
-from ..models.storage.header import header, read_header
-from .checkpoint_files import EXTRA, FORMAT, MANIFEST, CheckpointError, as_path, crc32, newest, number_of, whole
-from .checkpoint_manifest import is_sound
+from ..models.storage.npz import header, read_header
+from .checkpoint_files import (
+    EXTRA,
+    FORMAT,
+    MANIFEST,
+    CheckpointError,
+    as_path,
+    crc32,
+    is_sound,
+    newest,
+    number_of,
+    whole,
+)
 
 
 @public(home="lodkit.distributed")

@@ -10,7 +10,7 @@ from ..arrays.checks import integer
 from ..arrays.ids import ids_in_range
 from ..arrays.types import Array, DenseLike
 from ..base.errors import LodkitError
-from ..base.public import public
+from ..base.loading import public
 
 _HOME = "lodkit.distributed"
 

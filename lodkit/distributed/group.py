@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Any, Self
 
-from ..base.public import public
+from ..base.loading import public
 from ..base.tracebacks import surface
 from .batch import Batch
 from .checkpoint_exchange import load

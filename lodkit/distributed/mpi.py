@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from ..base.public import public
+from ..base.loading import public
 from ..lod.offsets import lengths_to_offsets
 from .calls import announce_end
 from .engine import Engine, as_bytes, received

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays.checks import integer, is_number
 from ..arrays.ids import ids_in_range
 from ..arrays.types import Array, DTypeLike
-from ..base.public import public
+from ..base.loading import public
 from ..base.tracebacks import surface
 from ..lod import LoDTensor
 from .calls import BYTES

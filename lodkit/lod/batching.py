@@ -15,8 +15,7 @@ from ..arrays.sizes import size_product
 from ..arrays.types import ArrayLike, Integer
 from ..base.errors import LoDMismatchError, RowIndexError
 from ..base.tracebacks import surface
-from .joining import joined_rows, rows_of
-from .large import needs_memory
+from .large import joined_rows, needs_memory, rows_of
 from .levels import end_to_end
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows

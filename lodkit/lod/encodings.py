@@ -30,8 +30,7 @@ from ..base.tracebacks import surface
 from . import levels as _levels
 from .elsewhere import Familiar
 from .indexing import require_cpu
-from .joining import joined_rows, rows_of
-from .large import needs_memory
+from .large import joined_rows, needs_memory, rows_of
 from .levels import compiled, frozen, lengths_between
 
 MAX_DEPTH = 64

@@ -12,8 +12,7 @@ from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import is_recorded, plain_view, state, tracked
 from ..arrays.types import DenseLike, Device, Levels, Values
 from ..base.errors import LoDError
-from ..base.loading import module_above
-from ..base.public import public
+from ..base.loading import module_above, public
 from ..base.tracebacks import shorten
 from . import levels as _levels
 from .arithmetic import Arithmetic

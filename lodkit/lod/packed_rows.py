@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import to_device
 from ..base.errors import DTypeError, ShapeMismatchError
-from ..base.public import public
+from ..base.loading import public
 from .lod_tensor import LoDTensor
 
 Bits = Literal[8, 4, 2]

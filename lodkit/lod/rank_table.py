@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays.types import Array, Levels
 from ..base.errors import LoDLevelError
-from ..base.public import public
+from ..base.loading import public
 from .large import needs_memory
 from .levels import compiled, from_offsets, lender, locked
 

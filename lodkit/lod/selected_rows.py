@@ -14,8 +14,7 @@ from ..arrays.recorded import not_recorded, on_tape, plain_view, state, tracked
 from ..arrays.tensors import check_storage
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
 from ..base.errors import DTypeError, LoDError
-from ..base.loading import module_above
-from ..base.public import public
+from ..base.loading import module_above, public
 from ..base.tracebacks import shorten
 from .coordinates import Coordinates
 from .elsewhere import SELECTED_ROWS, hints

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import array_of, is_cpu_tensor, is_integer
 from ..base.errors import LoDError, LodkitError, RowIndexError
-from ..base.public import public
+from ..base.loading import public
 from ..base.tracebacks import surface
 from .large import needs_memory
 from .lod_tensor import LoDTensor

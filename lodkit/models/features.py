@@ -13,7 +13,7 @@ from ..arrays import from_lists, integers, is_array
 from ..arrays.sizes import total_size
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, Values
 from ..base.errors import LoDError, LoDMismatchError
-from ..base.public import public
+from ..base.loading import public
 from ..base.tracebacks import surface
 from ..lod import LoDTensor, check_lengths, check_vector
 from ..lod.batching import Batch, concat

@@ -17,7 +17,7 @@ from ..arrays.recorded import hooks, plain_view
 from ..arrays.sizes import memory_for
 from ..arrays.types import Array, DenseLike, DTypeLike
 from ..base.errors import LodkitError, RowIndexError, ShapeMismatchError
-from ..base.public import public
+from ..base.loading import public
 from ..base.signals import uninterrupted
 from ..base.tracebacks import surface
 from ..lod import LoDTensor, SelectedRows

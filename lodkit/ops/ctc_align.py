@@ -8,7 +8,7 @@ from ..arrays import check_values
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import inferred_level, op
-from .shared.tokens import check_tokens
+from .shared.sequences import check_tokens
 
 
 def check_logits(name, logits, blank):

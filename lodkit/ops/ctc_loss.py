@@ -14,7 +14,7 @@ from ..registry import Dense, inferred_level, op
 from .ctc_align import check_logits
 from .sequence_pool import above
 from .shared import plain
-from .shared.tokens import check_tokens, offsets_of_pairs
+from .shared.sequences import check_tokens, offsets_of_pairs
 
 ByTimes = bool | Literal["gradient"]
 

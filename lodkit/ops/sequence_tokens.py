@@ -11,7 +11,7 @@ from ..arrays import integers
 from ..base.errors import LoDError
 from ..lod import LoDTensor
 from ..registry import Dense, VarDesc, VarType, inferred_level, op
-from .shared.tokens import check_tokens
+from .shared.sequences import check_tokens
 
 
 def prepare_erase(values, tokens):

@@ -13,7 +13,7 @@ from ..arrays.recorded import plain_view
 from ..arrays.sizes import memory_for
 from ..arrays.types import Scalar
 from ..base.errors import LodkitError
-from ..base.public import public
+from ..base.loading import public
 from ..base.signals import uninterrupted
 from ..base.tracebacks import surface
 from ..registry import OPS, Op

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import is_array, is_integer, plain_array, plain_rows, to_device
 from ..base.errors import DTypeError, LoDError, LoDMismatchError
-from ..base.public import public
+from ..base.loading import public
 from ..lod import LoDTensor, levels
 from ..lod.encodings import MAX_DEPTH
 from ..registry import VarDesc, VarType

@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import device_of, dtype_of, holds_rows, is_cpu_tensor
 from ..arrays.types import DTypeLike
 from ..base.errors import LoDLevelError
-from ..base.public import public
+from ..base.loading import public
 from ..lod import LoDTensor, RankTable, SelectedRows
 from .wire import BYTES, VARINT, DescError, message, number, numbers, put, read, signed, text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..base.errors import LodkitError
-from ..base.public import public
+from ..base.loading import public
 
 VARINT, FIXED64, BYTES, START, END, FIXED32 = range(6)
 

@@ -10,7 +10,7 @@ from ..arrays import dtype_of, is_array, is_cpu_tensor, is_tensor, plain_array
 from ..arrays.objects import remedy_of
 from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of, plain_view
 from ..base.errors import DTypeError
-from ..base.public import public
+from ..base.loading import public
 from ..lod import LoDTensor, SelectedRows
 from ..registry.kinds import LISTS, given_back, numbers_of, replaced, unwrapped, with_numbers, wrapped
 from ..registry.open_tapes import Call, listeners, note_written, open_tapes, thread

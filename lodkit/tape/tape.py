@@ -15,7 +15,7 @@ from ..arrays import dtype_of, is_array, may_share_memory
 from ..arrays.numpy_arrays import distinct
 from ..arrays.recorded import Function, hooks, state
 from ..base.errors import LodkitError
-from ..base.public import public
+from ..base.loading import public
 from ..base.tracebacks import surface
 from ..lod import LoDTensor, SelectedRows
 from ..registry.kinds import numbers_of, owner_of, replaced, unwrapped, wrapped

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import math
 import struct
+import threading
 import zipfile
 import zlib
 
 import numpy as np
 
 from .checks import check_room, encoded, in_order, shown
-from .header import header, read_header
 from .packing import BFloat16
 from .reading import StorageError, bytes_of, check_dimensions, check_text, filled
 
@@ -126,3 +127,29 @@ def _data_of(source, member):
     """Where the bytes of a member begin."""
     lengths = source.bytes(member.header_offset, LOCAL_HEADER)[26:]
     return member.header_offset + LOCAL_HEADER + sum(struct.unpack("<HH", lengths))
+
+
+# NumPy reads headers of .npy files with Python's own parser, which counts its depth for all threads together in some
+# versions (3.11.7) and raises SystemError where two of them parse: https://github.com/python/cpython/issues/106905
+PARSER = threading.Lock()
+READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def header(dtype, shape):
+    """The bytes in front of an array in row-major order."""
+    written = io.BytesIO()
+    described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(written, described)
+    return written.getvalue()
+
+
+def read_header(file):
+    """Shape, whether it is in column-major order, and dtype of the array that follows in ``file``."""
+    version = np.lib.format.read_magic(file)
+    if version not in READERS:
+        raise ValueError(f"it has version {version} of NumPy's format, not 1.0 or 2.0")
+    try:
+        with PARSER:
+            return READERS[version](file)
+    except MemoryError:  # of the parser, by what is nested too deep
+        raise ValueError("it has a header that is no array's") from None

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arrays import empty
 from ...base.errors import LodkitError
-from ...base.public import public
+from ...base.loading import public
 
 MOST_DIMENSIONS = 64  # of NumPy's arrays
 PIECE = 1 << 18  # bytes read at a time: they stay in the cache while their checksum is computed

@@ -9,7 +9,7 @@ import struct
 import numpy as np
 
 from ...base.errors import LodkitError
-from ...base.public import public
+from ...base.loading import public
 
 
 @public(home="lodkit.paddle")
