@@ -57,7 +57,7 @@ def test_every_call_is_explained_and_none_runs(name):
 
 def test_an_explanation_names_the_loop_and_what_is_adapted():
     text = repr(lodkit.embedding_bag.explain(TABLE[:, ::2], BAGS.with_values(BAGS.values.astype(np.int32)), pool="max"))
-    assert "extreme_kernel" in text and "lanes" in text and "prefetch" in text and "tiles" in text
+    assert "segment_kernel" in text and "lanes" in text and "prefetch" in text and "tiles" in text
     assert "table: not C-contiguous" in text and "ids: int32 is converted to int64" in text
     assert "threads" in text and "below 65,536" in text
     with pytest.raises(ValueError, match="pool must be one of"):
@@ -80,7 +80,7 @@ def test_a_loop_shows_its_code():
 
 
 def functions_of(call):
-    """Python functions of lodkit in a call, as a profiler sees them."""
+    """Python functions of lodkit in a call, as a profiler sees them; tests have ``output`` in place of ``np.empty``."""
     for _ in range(3):
         call()
     names = []
@@ -94,7 +94,7 @@ def functions_of(call):
         call()
     finally:
         sys.setprofile(None)
-    return names
+    return [name for name in names if name != "output"]
 
 
 MOMENT = np.ones_like(PARAM)

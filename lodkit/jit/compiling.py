@@ -10,8 +10,8 @@ import types
 import numba
 from numba import config
 
-from ..garbage import uncollected
-from ..signals import uninterrupted
+from ..base.garbage import uncollected
+from ..base.signals import uninterrupted
 from . import private_numba
 from .cache import DiskCache
 from .fingerprint import jitables

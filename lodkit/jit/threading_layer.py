@@ -17,7 +17,7 @@ import threading
 import numba
 from numba import config
 
-from .. import loading
+from ..base import loading
 from .prange import share_next_call, share_no_call
 from .private_numba import compiler_lock, renew_llvm_lock, set_thread_count, thread_count, wait_for_llvm
 

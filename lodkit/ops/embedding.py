@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import FLOATS, SMALL_TYPES, check_gradient, check_rows, check_values
-from ..errors import LoDLevelError
+from ..base.errors import LoDLevelError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, aligned, op
 from .sequence_pool import above

@@ -18,12 +18,12 @@ from ..arrays import device_of
 from ..arrays.checks import MOST
 from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
+from ..base.tracebacks import full, shorten
 from ..lod import LoDTensor, SelectedRows
-from ..tracebacks import full, shorten
 from .explaining import explain
 from .kinds import given_back, numbers_of, unwrapped, views_kept
+from .open_tapes import call_recorded, listeners, note_update, open_tapes
 from .out import call_with_out
-from .recording import call_recorded, listeners, note_update, open_tapes
 from .tensors import call_on_arrays, holds_tensors
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from ..arrays import is_array
 from ..arrays.recorded import RecordedArray
 from ..arrays.tensors import is_cpu_tensor
+from ..base.markup import box, table
 from ..lod import LoDTensor, SelectedRows
-from ..markup import box, table
 from .kinds import numbers_of
 
 

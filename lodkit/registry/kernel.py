@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from ..tracebacks import surface
+from ..base.tracebacks import surface
 
 
 class Loop:
@@ -132,7 +132,7 @@ class Kernel:
     @property
     def on(self):
         """The module of the device, which launchers for several devices take."""
-        from ..loading import load
+        from ..base.loading import load
 
         return load(f"lodkit.kernels.{self.device}.primitives.device")
 

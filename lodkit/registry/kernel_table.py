@@ -8,8 +8,8 @@ import inspect
 import itertools
 import typing
 
-from ..errors import DeviceError, NoKernelError
-from ..loading import load, lock
+from ..base.errors import DeviceError, NoKernelError
+from ..base.loading import load, lock
 from ..lod import LoDTensor
 from . import representation
 from .declaring import DEVICES, check_devices, check_kernel

@@ -15,9 +15,9 @@ import typing
 import numpy as np
 
 from ..arrays import checker, one_device
-from ..errors import LodkitError, ShapeMismatchError
+from ..base.errors import LodkitError, ShapeMismatchError
+from ..base.tracebacks import surface
 from ..lod import LoDTensor
-from ..tracebacks import surface
 from . import representation
 from .calls import MISSING, make_call
 from .catalogue import OPS
@@ -28,8 +28,8 @@ from .explaining import by_position
 from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
+from .open_tapes import differentiate
 from .public_call import AdaptedCall, PlainCall
-from .tape import differentiate
 from .tensors import arrays_of
 
 
@@ -164,7 +164,7 @@ class Op(KernelTable, PlainCall):
         return function
 
     def gradient(self, function):
-        """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.registry.tape.Call``)."""
+        """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.registry.Call``)."""
         self.gradient_rule = function
         return function
 

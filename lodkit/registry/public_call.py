@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 
-from ..tracebacks import shorten, surface
+from ..base.tracebacks import shorten, surface
 from . import representation
 
 

@@ -12,8 +12,7 @@ import pytest
 from samples import SAMPLES
 
 import lodkit
-from lodkit import DTypeError, LoDTensor, SelectedRows
-from lodkit.errors import OutputError
+from lodkit import DTypeError, LoDTensor, OutputError, SelectedRows
 from lodkit.registry.tensors import numbers_in
 
 torch = pytest.importorskip("torch")

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ...arrays import VALUE_TYPES, cast_to, check_gradient, check_values, native, total_dtype
-from ...errors import DTypeError, LoDError
+from ...base.errors import DTypeError, LoDError
 
 Reduction = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ...arrays import cast_to, check_rows, check_values, from_lists, is_array, is_number, mixed_types, native, writable
-from ...errors import DTypeError, ShapeMismatchError
+from ...base.errors import DTypeError, ShapeMismatchError
 from ...lod import SelectedRows
 from ..selected_rows import added
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....arrays import ALIGNED, AS_THEY_ARE, matrix, upcast, write_together
 from ....jit import settings
-from ....ops.shared.updates import numbers_in
+from ....ops.shared.updates import TOO_MUCH, numbers_in
 from ...common.optimizer_rules import Rule
 from .merge import runs_of, single_runs
 from .reduce import TILE, reduce_rows
@@ -129,7 +129,10 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
             p, g, *made = rows
             of_rule = rule.step, rule.rowwise, rule.pairs, bool(rule.adjust)
             if entry := compiled_small_update(*of_rule, p.shape[1], tuple(kinds), duplicates == "merge"):
-                numbers = numbers_in(p.dtype, rule.numbers, rule.adjust)
+                if rule.adjust or not max(map(abs, rule.numbers), default=0.0) < TOO_MUCH:
+                    numbers = numbers_in(p.dtype, rule.numbers, rule.adjust)
+                else:
+                    numbers = np.array(rule.numbers, p.dtype)
                 entry(p, tuple(made), grad._rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, n, n)
                 return
     order, starts, unique = runs_of(grad)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....arrays.cuda import View, convert, copied, fill, iota, launch, view
-from ....errors import OutputError
+from ....base.errors import OutputError
 from ....lod import SelectedRows
 from ....ops.shared.updates import numbers_in
 from .gather import put_rows
