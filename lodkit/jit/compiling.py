@@ -64,8 +64,7 @@ def njit(function=None, /, **options):
 
 def text_of(compiled, signature, form):
     """Assembly (``"asm"``) or LLVM's code (``"llvm"``) of a function, compiled anew: an entry of the cache has none."""
-    options = {**compiled.targetoptions, "pipeline_class": compiled._compiler.pipeline_class}
-    again = numba.njit(**{k: v for k, v in options.items() if k not in ("nopython", "boundscheck")})(compiled.py_func)
+    again = numba.njit(**private_numba.options_of(compiled))(compiled.py_func)
     with uninterrupted(), uncollected():
         again.compile(tuple(map(private_numba.writable, signature)))
     return getattr(again, f"inspect_{form}")(again.signatures[-1])
