@@ -64,7 +64,7 @@ def njit(function=None, /, **options):
 
 def text_of(compiled, signature, form):
     """Assembly (``"asm"``) or LLVM's code (``"llvm"``) of a function, compiled anew: an entry of the cache has none."""
-    again = numba.njit(**private_numba.options_of(compiled))(compiled.py_func)
+    again = numba.njit(**private_numba.njit_options(compiled))(compiled.py_func)
     with uninterrupted(), uncollected():
         again.compile(tuple(map(private_numba.writable, signature)))
     return getattr(again, f"inspect_{form}")(again.signatures[-1])

@@ -231,7 +231,7 @@ def deserialise(target_context, payload):
     return CompileResult._rebuild(target_context, *pickle.loads(payload))
 
 
-def options_of(compiled):
+def njit_options(compiled):
     """Options of ``numba.njit`` that a dispatcher was made with."""
     options = {**compiled.targetoptions, "pipeline_class": compiled._compiler.pipeline_class}
     return {name: value for name, value in options.items() if name not in ("nopython", "boundscheck")}
