@@ -8,7 +8,6 @@ later call tests its attributes, finds its entry, and runs the kernel. Whatever 
 
 from __future__ import annotations
 
-import functools
 import linecache
 import os
 
@@ -39,17 +38,13 @@ ON_GPU = "cuda"  # last part of the key of an entry whose arrays are on a GPU
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
-def compile_function(name, lines, names):
-    """Compile the source of one function, which may use ``names``; tracebacks show its lines."""
-    source, file = "\n".join(lines) + "\n", os.path.join(_FOLDER, f"<{name}>")
+def compile_function(name, title, lines, names):
+    """Compile the source of one function, which may use ``names``; tracebacks show its lines under a title."""
+    source, file = "\n".join(lines) + "\n", os.path.join(_FOLDER, f"<{title}>")
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     space = {"__name__": __name__, **names}
-    exec(_compiled(source, file), space)
+    exec(compile(source, file, "exec"), space)
     return space[name]
-
-
-#: Entries of most operators have the same few sources.
-_compiled = functools.lru_cache(1024)(functools.partial(compile, mode="exec"))
 
 
 def make_call(op):
@@ -96,7 +91,8 @@ def make_call(op):
         lines += ["    except BaseException:", f"        {note}", "        raise"]
     space |= {"__op": op, "__entries": op._entries, "__state": state, "__missing": MISSING, "__settle": op._settled}
     space |= {"__slow": run_slowly, "__explain": explain_call, "__full": full, "__shorten": shorten}
-    return compile_function(op.name, lines, {**space, "__listeners": listeners, "__note": note_update})
+    space |= {"__listeners": listeners, "__note": note_update}
+    return compile_function(op.name, op.name, lines, space)
 
 
 def misfits_of(name, test):
@@ -210,7 +206,8 @@ def make_entry(op, inputs, launch, on_gpu=False):
         lines.append(f"    result = restored(result, ({swapped}), ({every}), ({''.join(recorded)}))")
     names = {"op": op, "launch": launch, "other": run_otherwise, "known": known_on_gpu, "restored": restored}
     names |= {"ndarray": np.ndarray, "asarray": np.asarray, "plain_view": plain_view}
-    return compile_function("entry", [*lines, "    return result"], names)
+    title = f"{op.name}: {', '.join(type(x).__name__ for x in inputs)}"
+    return compile_function("entry", title, [*lines, "    return result"], names)
 
 
 def restored(result, plain, given, recorded):
