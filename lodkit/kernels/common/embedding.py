@@ -17,7 +17,7 @@ def _bag_loops(on, table, ids, weights, /, *, pool, padding_idx, **attrs):
 
 @ops.lookup_table.kernel("cpu", "cuda", choose_loops=_lookup_loops)
 def lookup_table(on, table, ids, /, *, padding_idx, is_sparse=True, out=None):
-    check_ids = on.ids_to_check if out is None else on.ids_in_range
+    check_ids = ops.LATER if out is None else on.ids_in_range
     table, dtype, ids = ops.prepare_lookup(on, table, ids, padding_idx, check_ids=check_ids)
     if out is not None:
         out = on.output(ids.shape + table.shape[1:], dtype, out, table)
@@ -45,7 +45,7 @@ def embedding_bag(
     dtype,
     out=None,
 ):
-    table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx, on.ids_to_check)
+    table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx, ops.LATER)
     levels = bags._lod
     out = on.reduce_into(table, flat, weights, padding_idx, levels[-1], pool, pad_value, out, dtype, unchecked=True)
     return out if len(levels) == 1 else ops.above(bags, -1, out)

@@ -133,6 +133,8 @@ def _rules_of(op, rule_of, **fixed):
         attrs = {name: attrs[name] for name in wanted if name not in ("lr", "iteration")}
         traits.check(attrs)
         make = functools.partial(rule_of, **attrs)
+        if "lr" in traits.positive:
+            make = functools.partial(_rule_by_positive_rate, traits, make)
         if "iteration" in wanted:
             make = functools.partial(_rule_at, traits, make)
         if traits.rowwise:
@@ -147,6 +149,12 @@ def _rule_at(traits, make, *, lr, iteration):
     if not (0 <= iteration < MOST_STEPS and iteration % 1 == 0):
         traits.check({"iteration": iteration})
     return make(lr=lr, iteration=iteration)
+
+
+def _rule_by_positive_rate(traits, make, *, lr, **step):
+    if not lr > 0:
+        traits.check({"lr": lr})
+    return make(lr=lr, **step)
 
 
 def _rowwise(make, **step):
