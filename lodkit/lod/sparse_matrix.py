@@ -26,7 +26,7 @@ class SparseMatrices:
         """
         from ..ops import sparse_matrix
 
-        return sparse_matrix(self, scores, num_columns=num_columns)
+        return sparse_matrix(self, scores, num_columns=num_columns)  # type: ignore[call-overload, misc]
 
     @classmethod
     def from_sparse_matrix(cls, dense: DenseLike) -> tuple[Self, Self]:
@@ -42,8 +42,9 @@ class SparseMatrices:
         """
         from ..ops import batch_dense_to_sparse, dense_to_id_lists
 
-        ids = dense_to_id_lists(dense)
-        return ids, batch_dense_to_sparse(ids, dense)
+        ids: typing.Any = dense_to_id_lists(dense)
+        scores: typing.Any = batch_dense_to_sparse(ids, dense)
+        return ids, scores
 
     @needs_memory
     def to_scipy(

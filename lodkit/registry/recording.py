@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from .tensors import holds_tensors
 T = TypeVar("T")
 _local = threading.local()
 #: Tapes of all threads that may still be asked for gradients, open or not: they are told what is written.
-listeners: weakref.WeakSet = weakref.WeakSet()
+listeners: Any = weakref.WeakSet()
 
 
 def open_tapes():
