@@ -1,8 +1,8 @@
 """Configuration of the site: ``sphinx-build -W --keep-going docs build/site``.
 
-Pages are the Markdown files and notebooks of this folder, and those of docs/generate_operators.py. docs/index.md lists them, and its headings are the parts of
-the sidebar; operators' pages and those in docs/api take docstrings. Pages of ``asv publish`` are copied to ``asv/``
-and linked from the landing page, where they were made before.
+Pages are the Markdown files and notebooks of this folder, and those of docs/generate_operators.py. docs/index.md lists
+them, and its headings are the parts of the sidebar; operators' pages and those in docs/api take docstrings. Pages of
+``asv publish`` are copied to ``asv/`` and linked from the landing page, where they were made before.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import pytest
 
 import lodkit
 from lodkit import Features, LoDTensor, SelectedRows, Tape
-from lodkit.tracebacks import shorten, surface
+from lodkit.base.tracebacks import shorten, surface
 
 TABLE = np.zeros((4, 2))
 X = LoDTensor(np.arange(6.0), [[2, 4]])

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..arrays import Scalar, check_values, writable
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
 from .optimizers import ALL, example_of

@@ -8,21 +8,21 @@ later call tests its attributes, finds its entry, and runs the kernel. Whatever 
 
 from __future__ import annotations
 
-import functools
 import linecache
 import os
 
 import numpy as np
 
 from ..arrays import device_of
+from ..arrays.checks import MOST
 from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
+from ..base.tracebacks import full, shorten
 from ..lod import LoDTensor, SelectedRows
-from ..tracebacks import full, shorten
 from .explaining import explain
 from .kinds import given_back, numbers_of, unwrapped, views_kept
+from .open_tapes import call_recorded, listeners, note_update, open_tapes
 from .out import call_with_out
-from .recording import call_recorded, listeners, note_update, open_tapes
 from .tensors import call_on_arrays, holds_tensors
 
 
@@ -38,17 +38,13 @@ ON_GPU = "cuda"  # last part of the key of an entry whose arrays are on a GPU
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
-def compile_function(name, lines, names):
-    """Compile the source of one function, which may use ``names``; tracebacks show its lines."""
-    source, file = "\n".join(lines) + "\n", os.path.join(_FOLDER, f"<{name}>")
+def compile_function(name, title, lines, names):
+    """Compile the source of one function, which may use ``names``; tracebacks show its lines under a title."""
+    source, file = "\n".join(lines) + "\n", os.path.join(_FOLDER, f"<{title}>")
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     space = {"__name__": __name__, **names}
-    exec(_compiled(source, file), space)
+    exec(compile(source, file, "exec"), space)
     return space[name]
-
-
-#: Entries of most operators have the same few sources.
-_compiled = functools.lru_cache(1024)(functools.partial(compile, mode="exec"))
 
 
 def make_call(op):
@@ -67,12 +63,11 @@ def make_call(op):
     space, tests = {}, []
     for i, name in enumerate(attrs):
         space[f"__test{i}"], space[f"__default{i}"] = op._checks[name].test, op.defaults.get(name, MISSING)
-        if name in op.defaults:
-            known = f"{name} is not __default{i}"
-        else:
-            known = f"type({name}) is not float" if op._checks[name].test(0.5) else "True"
+        if name not in op.defaults:
             fits.append(f"{name} is not __missing")
-        tests.append(f"            if {known} and not __test{i}({name}): {name} = __settle({name!r}, {name})")
+        misfits = [*[f"{name} is not __default{i}"] * (name in op.defaults), *misfits_of(name, op._checks[name].test)]
+        misfits.append(f"not __test{i}({name})")
+        tests.append(f"            if {' and '.join(misfits)}: {name} = __settle({name!r}, {name})")
     values, note = "".join(f"{name}, " for name in attrs), f"__note(__op, ({every}))"
     lines = [
         f"def {op.name}(__self, {', '.join([*signature, *(f'{n}=__default{i}' for i, n in enumerate(attrs))])}, "
@@ -96,7 +91,18 @@ def make_call(op):
         lines += ["    except BaseException:", f"        {note}", "        raise"]
     space |= {"__op": op, "__entries": op._entries, "__state": state, "__missing": MISSING, "__settle": op._settled}
     space |= {"__slow": run_slowly, "__explain": explain_call, "__full": full, "__shorten": shorten}
-    return compile_function(op.name, lines, {**space, "__listeners": listeners, "__note": note_update})
+    space |= {"__listeners": listeners, "__note": note_update}
+    return compile_function(op.name, op.name, lines, space)
+
+
+def misfits_of(name, test):
+    """Conditions without which an attribute passes its test, by its type: numbers and flags need no call of that."""
+    if test(0.5):
+        yield f"type({name}) is not float"
+    if test(3) and test(MOST):
+        yield f"(type({name}) is not int or not {-MOST} <= {name} <= {MOST})"
+    if test(True) and test(False):
+        yield f"{name} is not True and {name} is not False"
 
 
 def given_of(op, inputs, values, unknown=()):
@@ -201,7 +207,8 @@ def make_entry(op, inputs, launch, on_gpu=False):
         lines.append(f"    result = restored(result, ({swapped}), ({every}), ({''.join(recorded)}))")
     names = {"op": op, "launch": launch, "other": run_otherwise, "known": known_on_gpu, "restored": restored}
     names |= {"ndarray": np.ndarray, "asarray": np.asarray, "plain_view": plain_view}
-    return compile_function("entry", [*lines, "    return result"], names)
+    title = f"{op.name}: {', '.join(type(x).__name__ for x in inputs)}"
+    return compile_function("entry", title, [*lines, "    return result"], names)
 
 
 def restored(result, plain, given, recorded):

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import from_lists, is_array, plain_array
 from ..arrays.objects import refuse_objects
 from ..arrays.recorded import Parameter, RecordedArray, operand, plain_view, recorded, views_of
-from ..errors import LoDError, LoDMismatchError
+from ..base.errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, RankTable, SelectedRows, mismatch
 from ..lod.levels import resized
 from ..lod.nesting import from_nested

@@ -17,9 +17,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 import numpy as np
 
 from ..arrays import checker, one_device
-from ..errors import LodkitError, ShapeMismatchError
+from ..base.errors import LodkitError, ShapeMismatchError
+from ..base.tracebacks import surface
 from ..lod import LoDTensor
-from ..tracebacks import surface
 from . import representation
 from .calls import MISSING, make_call
 from .catalogue import OPS
@@ -28,11 +28,11 @@ from .declaring import check_definition
 from .desc import VarDesc, inferred_level
 from .explaining import by_position
 from .inputs import accept_inputs, check_count, label_of, names_of
+from .kernel import Kernel
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
+from .open_tapes import Call, differentiate
 from .public_call import AdaptedCall, PlainCall
-from .recording import Call
-from .tape import differentiate
 from .tensors import arrays_of
 
 P = ParamSpec("P")
@@ -99,11 +99,35 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         return make_call(self)
 
     @surface
-    def select(self, *inputs: Any) -> Callable[..., Any]:
-        """Return the kernel for these inputs."""
+    def select(self, *inputs: Any) -> Kernel:
+        """Return the kernel for these inputs: its device, kinds, and the file and line of its launcher and loops."""
         inputs = self._accept(arrays_of(self, inputs))
         self._check_kinds(inputs)
-        return self._find(one_device(self.name, inputs), self._kinds_of(inputs))
+        return self._find(one_device(self.name, inputs), self._kinds_of(inputs)).of(inputs)
+
+    @surface
+    def explain(self, *inputs: Any, **attrs: Any) -> Any:
+        """Say what a call would do: its kernel, why it was chosen, its loops, what is converted. Nothing runs.
+
+        Parameters
+        ----------
+        *inputs, **attrs
+            As of a call.
+
+        Returns
+        -------
+        Explanation
+            Text in a shell, a table in Jupyter; ``kernel`` and ``loops``, with ``asm()`` and ``llvm()`` of each.
+        """
+        from .explanation import explain_plan
+
+        if misnamed := by_position(self, attrs):
+            raise misnamed
+        taken, attrs = self.taken(inputs, attrs)
+        kernel = self.select(*inputs)
+        self._check_attrs(attrs)
+        self._check_needed(attrs)
+        return explain_plan(self, taken, kernel.inputs, kernel, attrs)
 
     @surface
     def infer(self, *descs: VarDesc | None, **attrs: Any) -> VarDesc | Any:
@@ -160,7 +184,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         return function
 
     def gradient(self, function: _Rule) -> _Rule:
-        """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.registry.tape.Call``)."""
+        """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.registry.Call``)."""
         self.gradient_rule = function
         return function
 
@@ -190,7 +214,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self._check_kinds(inputs)
         for name, x in zip(self._names(inputs), inputs, strict=True):
             check_whole(self.name, name, x)
-        kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs))
+        kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs)).launch
         if self.rowwise and any(isinstance(x, LoDTensor) for x in inputs):
             return functools.partial(run_rows, self.name, kernel)
         return kernel

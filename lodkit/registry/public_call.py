@@ -6,7 +6,7 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from ..tracebacks import shorten, surface
+from ..base.tracebacks import shorten, surface
 from . import representation
 from .members import Members
 
@@ -70,7 +70,7 @@ class AdaptedCall(Members):
         return self._made(found, attrs) if isinstance(self.returns, tuple) else found
 
     def select(self, *inputs):
-        """Return the kernel for these inputs."""
+        """Return the kernel for these inputs: its device, kinds, and the file and line of its launcher and loops."""
         return super().select(*self.taken(inputs, {})[0])
 
     @property

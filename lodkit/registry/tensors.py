@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import refuse_overlap, tensor_of
 from ..arrays.tensors import array_of, changed, plain_array_of, refuse_duals, rounded_like, shares
-from ..errors import OutputError
+from ..base.errors import OutputError
 from ..lod import LoDTensor, SelectedRows
 
 

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from calls import record_calls
 
-import lodkit
-
 torch = pytest.importorskip("torch")
 from lodkit.interop.torch import BagGradient, EmbeddingBag, optim  # noqa: E402
 from lodkit.ops.bag_updates import FUSED  # noqa: E402

@@ -7,12 +7,12 @@ from ...ops import bag_updates as ops
 from ...ops.shared.updates import learning_rate
 from ...registry import Dense
 from . import adam_optimizers, moment_optimizers, optimizers  # noqa: F401  they fill RULES
-from .updates import RULES, adjusted
+from .updates import RULES, adjusted, step_of
 
 
 def _fused(op):
     update = op.definition.update
-    names, traits, rules = [*update.inputs][2:], update.definition.traits, RULES[update.name]
+    names, traits, settled = [*update.inputs][2:], update.definition.traits, RULES[update.name]
 
     def launch(
         on,
@@ -28,10 +28,12 @@ def _fused(op):
         decoupled,
         maximize,
         clip_value,
+        iteration=None,
         **attrs,
     ):
         lr, (states, weights) = learning_rate(lr), ops.states_of(names, given)
-        rule, _ = rules(len(states), lr, **attrs)
+        make, _ = settled(len(states), **attrs)
+        rule = make(**step_of(lr, iteration))
         _, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value)
         bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, traits)
         if flat.size:
