@@ -1,8 +1,8 @@
 """Configuration of the site: ``sphinx-build -W --keep-going docs build/site``.
 
-Pages are the Markdown files and notebooks of this folder. docs/index.md lists them, and its headings are the parts of
-the sidebar; operators' pages and those in docs/api take docstrings. Pages of ``asv publish`` are copied to ``asv/``
-and linked from the landing page, where they were made before.
+Pages are the Markdown files and notebooks of this folder, and those of docs/generate_operators.py. docs/index.md lists
+them, and its headings are the parts of the sidebar; operators' pages and those in docs/api take docstrings. Pages of
+``asv publish`` are copied to ``asv/`` and linked from the landing page, where they were made before.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sphinx import addnodes
 
 import lodkit
 
+generate_operators.write_pages()
 project = html_title = "lodkit"
 version = release = lodkit.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "sphinx_copybutton"]

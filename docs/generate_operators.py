@@ -1,4 +1,7 @@
-"""Write docs/operators.md and the pages below it from the registry: ``python docs/generate_operators.py``."""
+"""Write docs/operators.md and the pages below it from the registry: ``python docs/generate_operators.py``.
+
+The site does so when it is built.
+"""
 
 from __future__ import annotations
 
@@ -220,6 +223,13 @@ def index():
 GENERATED = {DOCS / "operators.md": index}
 GENERATED |= {DOCS / "operators" / f"{group.page}.md": lambda group=group: page(group) for group in GROUPS}
 
-if __name__ == "__main__":
+
+def write_pages():
+    """Write the pages."""
+    (DOCS / "operators").mkdir(exist_ok=True)
     for file, text in GENERATED.items():
         file.write_text(text())
+
+
+if __name__ == "__main__":
+    write_pages()

@@ -1,8 +1,10 @@
 """Write what type checkers and editors read of lodkit and its operators: ``python docs/generate_stubs.py``.
 
+An installation runs this (docs/build_stubs.py); by hand it is for an editable one whose operators have changed.
+
 An operator is an instance of a class whose ``__call__`` has its signature: one overload per library whose arrays it
 takes, so that tensors give tensors, and lists give NumPy arrays. In ``lodkit.interop.torch`` it is a function, whose
-results are tensors. PyTorch is not needed here.
+results are tensors. NumPy is all that is needed here, neither Numba nor PyTorch.
 """
 
 from __future__ import annotations
@@ -238,10 +240,10 @@ def signature_text(name, parameters, result, indent=""):
     return line if len(line) <= 120 else f"{indent}def {name}(\n{lines}{indent}) -> {result}:"
 
 
-def call_text(parameters, result, summary):
+def call_text(parameters, result, summary=None):
     """The lines of one ``__call__``."""
     line = signature_text("__call__", ["self", *parameters], result, "    ")
-    return f'{line}\n        """{summary}"""\n'
+    return f'{line}\n        """{summary}"""\n' if summary else f"{line} ...\n"
 
 
 def operator_text(name, op):
@@ -252,18 +254,19 @@ def operator_text(name, op):
     mark = "    @overload\n" if len(overloads) > 1 else ""
     made = "_" + "".join(word.capitalize() for word in name.split("_"))
     base = type(op).__name__
-    calls = "\n".join(mark + call_text(*overload, summary) for overload in overloads)
+    summaries = [summary] + [None] * (len(overloads) - 1)
+    calls = "\n".join(mark + call_text(*pair, text) for pair, text in zip(overloads, summaries, strict=True))
     return f'class {made}({base}[..., Any]):\n{calls}\n{name}: {made}\nr"""{name}{op.signature}\n\n{doc}\n"""\n'
 
 
 def function_text(name, op):
     """The function of an operator under torch.autograd; the whole text is at its first overload."""
     doc, overloads = inspect.getdoc(op), Overloads(op).of_tensors()
-    texts = [f"{doc}\n" * ("\n" in doc) or doc, *[doc.partition("\n\n")[0]] * (len(overloads) - 1)]
+    text = f"{doc}\n" if "\n" in doc else doc
     mark = "@overload\n" if len(overloads) > 1 else ""
-    bodies = [textwrap.indent(f'r"""{text}"""\n', "    ") for text in texts]
-    heads = [mark + signature_text(name, *overload) for overload in overloads]
-    return "\n".join(f"{head}\n{body}" for head, body in zip(heads, bodies, strict=True))
+    first, *others = (mark + signature_text(name, *overload) for overload in overloads)
+    body = textwrap.indent(f'r"""{text}"""\n', "    ")
+    return "\n".join([f"{first}\n{body}", *(f"{head} ...\n" for head in others)])
 
 
 def names_text(names):
@@ -282,6 +285,11 @@ def package_stub():
     lines = [f"from . import {name} as {name}" for name in lodkit._MODULES]
     lines += [f"from .{home} import {name} as {name}" for name, home in sorted(homes.items(), key=lambda x: x[::-1])]
     return "\n".join([TITLE, *lines, "", "__version__: str", f"__all__ = {names_text(lodkit.__all__)}", ""])
+
+
+def families_stub():
+    """Text of ``lodkit/ops/__init__.pyi``: of an operator and a family of one name it has the operator."""
+    return f"{TITLE}\nfrom .._operators import *\n"
 
 
 def torch_stub():
@@ -311,14 +319,23 @@ def optimizers_stub():
     return "\n".join([OPTIMIZERS, *classes, f"__all__ = {names_text(['Optimizer', *names])}", ""])
 
 
-BRIDGE = PACKAGE / "interop" / "torch"
-GENERATED = {
-    PACKAGE / "_operators.pyi": operators_stub,
-    PACKAGE / "__init__.pyi": package_stub,
-    BRIDGE / "__init__.pyi": torch_stub,
-    BRIDGE / "optim.pyi": optimizers_stub,
+#: The text of each stub, by its path in the package.
+STUBS = {
+    "_operators.pyi": operators_stub,
+    "__init__.pyi": package_stub,
+    "ops/__init__.pyi": families_stub,
+    "interop/torch/__init__.pyi": torch_stub,
+    "interop/torch/optim.pyi": optimizers_stub,
 }
 
+
+def write_stubs(folder):
+    """Write every stub below a folder, and return the files."""
+    for path, text in STUBS.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text(), encoding="utf8")
+    return [folder / path for path in STUBS]
+
+
 if __name__ == "__main__":
-    for file, text in GENERATED.items():
-        file.write_text(text())
+    write_stubs(PACKAGE)

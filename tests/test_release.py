@@ -5,10 +5,15 @@ from __future__ import annotations
 import importlib.metadata
 import pathlib
 import re
+import shutil
+import subprocess
 import tomllib
+
+import pytest
 
 import lodkit
 
+PACKAGE = pathlib.Path(lodkit.__file__).parent
 ROOT = pathlib.Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -20,16 +25,25 @@ def test_one_version():
 
 
 def test_types_are_in_the_package():
-    package = pathlib.Path(lodkit.__file__).parent
-    for file in (
-        "py.typed",
-        "__init__.pyi",
-        "_operators.pyi",
-        "ops/__init__.pyi",
-        "interop/torch/__init__.pyi",
-        "registry/framework.proto",
-    ):
-        assert (package / file).exists(), file
+    for file in ("py.typed", "registry/framework.proto"):
+        assert (PACKAGE / file).exists(), file
+
+
+def test_stubs_are_what_the_source_makes(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import generate_stubs
+
+    if not any((PACKAGE / path).exists() for path in generate_stubs.STUBS):
+        pytest.skip("this checkout is not installed, and an installation makes its stubs")
+    for path, text in generate_stubs.STUBS.items():
+        assert (PACKAGE / path).read_text() == text(), f"{path} is stale: run python docs/generate_stubs.py"
+
+
+def test_no_stub_is_in_git():
+    if not (ROOT / ".git").exists() or not shutil.which("git"):
+        pytest.skip("this is no git checkout")
+    listed = subprocess.run(["git", "ls-files", "*.pyi"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert listed.stdout == ""
 
 
 def test_the_oldest_that_is_allowed_is_what_the_gate_tries():

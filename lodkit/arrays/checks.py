@@ -39,7 +39,7 @@ def is_plain_number(value):
     return type(value) is float or is_plain_integer(value)
 
 
-def is_integer(value):
+def is_integer(value) -> typing.TypeGuard[int | np.integer]:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -129,7 +129,8 @@ def as_dtype(value: typing.Any, name: str = "dtype") -> np.dtype[typing.Any]:
 def checker(hint, name, operator):
     """Make the check of an attribute annotated with ``hint``."""
     hints = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
-    tests, words, choices = [], [], ()
+    tests: list[typing.Any] = []
+    words, choices = [], ()
     for h in hints:
         if typing.get_origin(h) is typing.Literal:
             choices = typing.get_args(h)

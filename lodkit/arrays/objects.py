@@ -117,4 +117,4 @@ def _is_text_of_number(text):
 
 
 def _is_plain(x):
-    return isinstance(x, numbers.Real) and not abs(x) >= 1 << 64
+    return isinstance(x, numbers.Real) and not abs(x) >= 1 << 64  # type: ignore[operator]

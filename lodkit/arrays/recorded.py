@@ -59,6 +59,7 @@ class Function(NamedTuple):
 class RecordedArray(np.ndarray):
     """An array whose arithmetic open tapes record: the result of an operator on one, or a parameter."""
 
+    _plain: np.ndarray
     __slots__ = ("_plain",)  # the array that it views: the variable. Unset on what NumPy derived unseen.
 
     def __array_finalize__(self, of):

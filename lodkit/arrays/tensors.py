@@ -17,7 +17,7 @@ def is_tensor(x):
 
 def is_cpu_tensor(x):
     """Whether ``x`` is a tensor of PyTorch that is not on a GPU."""
-    return isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ())) and not x.is_cuda
+    return isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ())) and not x.is_cuda  # type: ignore[union-attr]
 
 
 def array_of(tensor, name, *, record=True):

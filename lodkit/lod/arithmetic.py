@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..arrays.objects import OBJECTS
 from ..arrays.recorded import state
+from ..arrays.types import Values
 from .large import needs_memory
 
 _OUT = frozenset(("out",))
@@ -18,6 +21,7 @@ class Arithmetic(np.lib.mixins.NDArrayOperatorsMixin):
     """``__array_ufunc__`` and ``__array_function__``."""
 
     __slots__ = ()
+    _values: Values
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if method == "__call__" and ufunc.nout == 1 and not state.open and kwargs.keys() <= _OUT:
@@ -46,7 +50,8 @@ def _computed(ufunc, inputs, out=None):
     """
     if ufunc.signature is not None or ufunc in _WITH_RULES:
         return None
-    like, operands = None, []
+    like: Any = None
+    operands: list[Any] = []
     try:
         for x in inputs if out is None else (*inputs, out):
             if type(x) in _NUMBERS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
 import numpy as np
 
@@ -24,9 +24,19 @@ T = TypeVar("T")
 
 
 class Batch:
-    """Base of batches that are not LoDTensors (``Features``): ``len``, slices, ``values``, ``_concat``."""
+    """Base of batches that are not LoDTensors (``Features``)."""
 
-    __slots__ = ()
+    if TYPE_CHECKING:
+        names: Any
+
+        @property
+        def values(self) -> LoDTensor: ...
+        def __len__(self) -> int: ...
+        def __getitem__(self, key: Any) -> Any: ...
+        @classmethod
+        def _concat(cls, batches: list[Self]) -> Self: ...
+    else:
+        __slots__ = ()
 
 
 @surface
@@ -49,13 +59,13 @@ def concat(tensors: Iterable[T]) -> T:
     """
     if not np.iterable(tensors):
         raise TypeError(f"concat takes a list of LoDTensors, got {type(tensors).__name__}")
-    tensors = list(tensors)
-    if not tensors:
+    parts: list[Any] = list(tensors)
+    if not parts:
         raise ValueError("concat needs at least one LoDTensor")
-    first = tensors[0]
+    first = parts[0]
     if isinstance(first, Batch):
-        return first._concat(tensors)
-    for i, t in enumerate(tensors):
+        return cast(T, first._concat(parts))
+    for i, t in enumerate(parts):
         if not isinstance(t, LoDTensor):
             raise TypeError(f"concat takes LoDTensors, got {type(t).__name__} at position {i}")
         if t.lod_level != first.lod_level or t.shape[1:] != first.shape[1:]:
@@ -65,8 +75,8 @@ def concat(tensors: Iterable[T]) -> T:
             )
         if (t.values is None) != (first.values is None):
             raise LoDMismatchError(f"concat: only one of tensors 0 and {i} has values")
-    levels = tuple(end_to_end([t._lod[level] for t in tensors]) for level in range(first.lod_level))
-    rows = [tracked(t._whole()) for t in tensors]
+    levels = tuple(end_to_end([t._lod[level] for t in parts]) for level in range(first.lod_level))
+    rows = [tracked(t._whole()) for t in parts]
     return LoDTensor._wrap(None if first.values is None else _concat_rows(rows), levels)
 
 
@@ -119,24 +129,25 @@ def split(x: T, parts: Integer | ArrayLike, *, by: Literal["sequences", "rows"] 
     """
     if by not in ("sequences", "rows"):
         raise ValueError(f'by must be "sequences" or "rows", got {by!r}')
-    sparse = isinstance(x, SelectedRows)
-    if not (sparse or isinstance(x, LoDTensor) or holds_rows(x) or isinstance(x, Batch)):
-        x = from_lists(x, "x")
-    if not sparse and holds_rows(x) and not len(x.shape):
+    batch: Any = x
+    sparse = isinstance(batch, SelectedRows)
+    if not (sparse or isinstance(batch, LoDTensor) or holds_rows(batch) or isinstance(batch, Batch)):
+        batch = from_lists(batch, "x")
+    if not sparse and holds_rows(batch) and not len(batch.shape):
         raise ValueError("an array without dimensions has no rows to split")
-    count = x.height if sparse else x.shape[0] if holds_rows(x) else len(x)
-    if isinstance(parts, list | tuple) or getattr(parts, "ndim", 0):
+    count = batch.height if sparse else batch.shape[0] if holds_rows(batch) else len(batch)
+    if isinstance(parts, list | tuple) or getattr(parts, "ndim", 0) > 0:
         starts = _starts(integers(parts, "parts"), count)
     elif not is_integer(parts) or parts < 1:
         raise ValueError(f"parts must be a positive integer, or a list of starts, got {parts!r}")
-    elif by == "rows" and (isinstance(x, LoDTensor | Batch)):
-        starts = _even_rows(x, parts)
+    elif by == "rows" and (isinstance(batch, LoDTensor | Batch)):
+        starts = _even_rows(batch, parts)
     else:
         starts = _even(count, parts)
     bounds = [0, *starts.tolist(), count]
     if sparse:
-        return x.split(np.diff(bounds))
-    return [x[start:stop] for start, stop in pairwise(bounds)]
+        return batch.split(np.diff(bounds))
+    return [batch[start:stop] for start, stop in pairwise(bounds)]
 
 
 def _even(count, parts):

@@ -10,9 +10,10 @@ from ..arrays import array_of, is_cpu_tensor, tensor_of
 from ..base.errors import LoDMismatchError
 from .large import needs_memory
 from .levels import equal, mismatch
+from .members import Members
 
 
-class Comparison:
+class Comparison(Members):
     """``same_lod``, ``equals``, ``==`` and ``!=``."""
 
     __slots__ = ()

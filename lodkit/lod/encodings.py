@@ -32,11 +32,12 @@ from .elsewhere import Familiar
 from .indexing import require_cpu
 from .large import joined_rows, needs_memory, rows_of
 from .levels import compiled, frozen, lengths_between
+from .members import Members
 
 MAX_DEPTH = 64
 
 
-class Conversions(Familiar):
+class Conversions(Familiar, Members):
     """One constructor per encoding, and the conversions back."""
 
     __slots__ = ()
@@ -145,7 +146,7 @@ class Conversions(Familiar):
 
     @classmethod
     @surface
-    def from_nested(cls, lists: Any, *, lod_level: int | None = None, dtype: DTypeLike = None) -> Self:
+    def from_nested(cls, lists: Any, *, lod_level: int | None = None, dtype: DTypeLike | None = None) -> Self:
         """Make a LoDTensor from nested data: lists, arrays, columns of tables, tensors.
 
         Parameters
@@ -186,19 +187,19 @@ class Conversions(Familiar):
         """Make a LoDTensor from its sequences: arrays ``(length, *item)``, or LoDTensors. Empty ones decide no type."""
         if not np.iterable(sequences):
             raise TypeError(f"sequences must be a list of arrays or of LoDTensors, got {type(sequences).__name__}")
-        sequences = list(sequences)
-        if sequences and all(isinstance(s, cls) for s in sequences):
+        parts: list[Any] = list(sequences)
+        if parts and all(isinstance(s, cls) for s in parts):
             from .batching import concat
 
-            below = concat(sequences)
-            (top,) = _levels.from_lengths([[len(s) for s in sequences]])
+            below = concat(parts)
+            (top,) = _levels.from_lengths([[len(s) for s in parts]])
             return cls._wrap(below.values, (top, *below._lod))
-        if any(map(is_tensor, sequences)):
-            return cls._from_tensors(sequences)
-        arrays = [rows_of(s, f"sequences[{i}]") for i, s in enumerate(sequences)]
+        if any(map(is_tensor, parts)):
+            return cls._from_tensors(parts)
+        arrays = [rows_of(s, f"sequences[{i}]") for i, s in enumerate(parts)]
         lengths = [len(a) for a in arrays]
         # An empty list has neither dtype nor item shape and must not decide them.
-        arrays = [a for a, s in zip(arrays, sequences, strict=True) if len(a) or isinstance(s, np.ndarray)]
+        arrays = [a for a, s in zip(arrays, parts, strict=True) if len(a) or isinstance(s, np.ndarray)]
         for i, a in enumerate(arrays):
             if a.shape[1:] != arrays[0].shape[1:]:
                 shapes = f"{a.shape[1:]}, the first {arrays[0].shape[1:]}"
@@ -244,7 +245,7 @@ class Conversions(Familiar):
 
     def _uniform_length(self, level):
         lengths = self.lengths(level)
-        differing = np.flatnonzero(lengths != lengths[:1]) if len(lengths) else ()
+        differing = np.flatnonzero(lengths != lengths[:1])
         if len(differing):
             i = int(differing[0])
             raise LoDError(

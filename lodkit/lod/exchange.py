@@ -6,12 +6,15 @@ import numpy as np
 
 from ..arrays.recorded import refuse
 from ..arrays.tensors import check_storage, is_tensor
+from ..arrays.types import Array, Values
 
 
 class Exchange:
     """``__dlpack__`` and ``__dlpack_device__``: ``np.from_dlpack(t)`` and ``torch.from_dlpack(t)`` share the values."""
 
     __slots__ = ()
+    _lod: tuple[Array, ...]
+    _values: Values
 
     def __dlpack__(self, **options):
         values = self._exported()

@@ -30,9 +30,10 @@ from ..base.errors import DeviceError, LoDError, LodkitError, LoDLevelError, Row
 from ..base.tracebacks import shorten
 from .large import is_size, needs_memory
 from .levels import compiled, frozen
+from .members import Members
 
 
-class Indexing:
+class Indexing(Members):
     """Selection by index, branch, range, index array or mask."""
 
     __slots__ = ()
@@ -203,7 +204,7 @@ class Indexing:
         if step != 1:
             step = min(max(step, -count - 1), count + 1)  # which 64 bits hold
             with memory_for(f"the numbers of the sequences that t[{key}] takes"):
-                numbers = np.arange(start, stop, step, np.int64)
+                numbers = np.arange(start, stop, step, dtype=np.int64)
             return self._select(numbers)
         return self._cut(0, start, max(start, stop))
 

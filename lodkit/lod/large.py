@@ -88,7 +88,7 @@ def _large(name, x):
     elif is_integer(x):
         if abs(int(x)) >= _LARGE:
             yield f"{name} = {x}"
-    elif is_integer(height := getattr(x, "height", None)) and height >= _LARGE:
+    elif is_integer(height := getattr(x, "height", 0)) and height >= _LARGE:
         yield f"{name} of height {height}"
     if _ragged(x) and x.lod_level and x.shape[0] >= _LARGE:
         yield f"{name} of {x.shape[0]} rows"

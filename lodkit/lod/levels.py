@@ -116,7 +116,7 @@ def _listed(levels, name):
 
 def from_lengths(lengths):
     """Convert lengths per level, outermost first, to offsets."""
-    levels = []
+    levels: list[np.ndarray] = []
     for level, numbers in enumerate(_listed(lengths, "recursive_sequence_lengths")):
         where = f"recursive_sequence_lengths[{level}]"
         numbers = _vector(numbers, where)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..base.loading import module_above
@@ -13,7 +15,7 @@ class NestedTensors:
     __slots__ = ()
 
     @classmethod
-    def from_torch(cls, x, *, weights=None):
+    def from_torch(cls: Any, x, *, weights=None):
         """Make a LoDTensor over the values of a ragged value of another library, without copying them.
 
         Parameters

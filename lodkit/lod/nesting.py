@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence, ValuesView
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def _of_lists(cls, parts, lod_level, dtype, name):
     if parts and lod_level is None and all(isinstance(part, cls) for part in parts):
         made = cls.from_sequences(parts)
         return made if dtype is None else made.with_values(cast_values(made.values, dtype))
-    lengths = []
+    lengths: list[Any] = []
     while len(lengths) != lod_level:
         kinds = set(map(type, parts))
         if lod_level is None and (not parts or kinds <= _NUMBERS):

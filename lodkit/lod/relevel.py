@@ -11,9 +11,10 @@ from ..base.errors import LoDError, LoDLevelError
 from . import levels as _levels
 from .large import needs_memory
 from .levels import frozen
+from .members import Members
 
 
-class Relevelling:
+class Relevelling(Members):
     """``append_level`` and ``drop_level``."""
 
     __slots__ = ()

@@ -48,7 +48,7 @@ class _Layout:
     def __init__(self, t, step):
         self.levels, self.step = t._lod[-_LEVELS:], step
         self.x, self.items, self.full = 4, [], False
-        self.spans = [[] for _ in self.levels]
+        self.spans: list[list[tuple[int, int, int]]] = [[] for _ in self.levels]
         for i in range(len(self.levels[0]) - 1 if self.levels else len(t)):
             self.part(0, i)
             if self.full:
@@ -79,7 +79,8 @@ def picture(t):
     """Draw one bar per row (a box if rows are images) under the lengths of each level."""
     boxes = len(t.shape) > 2
     layout = _Layout(t, 14 if boxes else 6)
-    parts, y = [], 0
+    parts: list[str] = []
+    y = 0
     for spans in layout.spans:
         parts.extend(f'<text x="{(a + b) // 2}" y="{y + 11}">{n}</text>' for a, b, n in spans)
         lines = "".join(f"M{a} {y + 15}H{b - 4}" for a, b, n in spans)

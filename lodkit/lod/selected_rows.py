@@ -58,11 +58,15 @@ class SelectedRows(Coordinates):
     _value: Values
     height: int
     is_merged: bool
+    _runs: dict[str, typing.Any]
+    _numba: typing.Any
+    _numba_dtype: np.dtype
     __array_ufunc__ = None
 
     def __init__(self, rows: DenseLike, value: DenseLike, height: Integer) -> None:
         try:
-            self._fill(*checked_parts(rows, value, height), False, {})
+            rows, value, height = checked_parts(rows, value, height)
+            self._fill(rows, value, height, False, {})
         except Exception as error:
             shorten(error)
             raise

@@ -10,9 +10,10 @@ from ..arrays.types import Array
 from ..base.errors import LoDLevelError
 from . import levels as _levels
 from .large import needs_memory
+from .members import Members
 
 
-class Structure:
+class Structure(Members):
     """Offsets, lengths and segment ids of a level."""
 
     __slots__ = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ def on_tensors(ufunc, operands, outs, kwargs):
     if hooks.open_tapes():
         not_recorded(f"np.{name} of PyTorch's tensors", "pass t.values.numpy(), or let PyTorch differentiate")
     torch = sys.modules["torch"]
-    run = FUNCTIONS.get(name)
+    run: Any = FUNCTIONS.get(name)
     wrap = run is None
     run = run or getattr(torch, name, None)
     if run is not None and not outs and not kwargs:

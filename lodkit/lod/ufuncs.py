@@ -172,7 +172,7 @@ def _operand(name, x, rank):
             hooks.record(Function("reshape", reshape_rule), (values,), {}, made)
         return made
     x = from_lists(x, "a row") if isinstance(x, list | tuple) else x
-    shape = np.shape(x) if np.isscalar(x) else tuple(x.shape)
+    shape = () if np.isscalar(x) else tuple(x.shape)
     if len(shape) >= rank and not (len(shape) == rank and shape[0] == 1):
         raise ShapeMismatchError(
             f"{name}: an array of shape {shape} is not a row, items have {rank - 1} dimensions; for one value per row "
@@ -182,7 +182,7 @@ def _operand(name, x, rank):
 
 
 def _check_items(name, operands):
-    shapes = [tuple(np.shape(x) if np.isscalar(x) else x.shape) for x in operands]
+    shapes = [() if np.isscalar(x) else tuple(x.shape) for x in operands]
     try:
         np.broadcast_shapes(*shapes)
     except ValueError as error:

@@ -272,7 +272,8 @@ def _flat(texts):
     for kind in type(texts).__mro__:
         if kind.__name__ in TABLES:  # of which Python would list the names of the columns
             raise TypeError(f"texts are nested lists of words, got {kind.__name__}; {TABLES[kind.__name__]}")
-    parts, lengths = _listed(texts), []
+    parts = _listed(texts)
+    lengths: list[list[int]] = []
     if not isinstance(parts, list | tuple):
         raise TypeError(f"texts are nested lists of words, got {type(texts).__name__}")
     if not parts:

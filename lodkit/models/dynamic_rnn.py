@@ -157,7 +157,8 @@ def _ranked(name, values, table):
 
 def _run(step, steps, running, memories, static):
     """Run the steps. Returns an array of tensors per output, and the last memories in order of rank."""
-    found, ended, now = [], [], None
+    found: list[Any] = []
+    ended, now = [], None
     for t, (inputs, count) in enumerate(zip(steps, running, strict=True)):
         if count != now:
             ended.append([memory[count:] for memory in memories])

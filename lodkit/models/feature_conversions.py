@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from .. import ops
 from ..arrays import dtype_of, from_lists, integers, is_array
-from ..arrays.types import ArrayLike, DenseLike, DTypeLike
+from ..arrays.types import ArrayLike, DenseLike, Device, DTypeLike
 from ..base.errors import DTypeError, LoDError, LoDMismatchError
 from ..lod import LoDTensor
 from ..ops.shared.features import check_mask, check_packed, check_presence, on_cpu
@@ -20,7 +20,16 @@ from . import feature_lists
 class Conversions:
     """One constructor per encoding, and the conversions back."""
 
-    __slots__ = ()
+    if TYPE_CHECKING:
+
+        def __init__(self, *arrays: Any, names: type[enum.IntEnum] | None) -> None: ...
+        @classmethod
+        def _wrap(cls, keys: LoDTensor, values: LoDTensor, map_keys: LoDTensor | None, names: Any) -> Self: ...
+        @classmethod
+        def _concat(cls, batches: list[Self]) -> Self: ...
+        def to(self, device: Device) -> Self: ...
+    else:
+        __slots__ = ()
 
     @classmethod
     def from_list(
@@ -28,7 +37,7 @@ class Conversions:
         examples: Iterable[Mapping[Any, Any]],
         *,
         names: type[enum.IntEnum] | None = None,
-        dtype: DTypeLike = None,
+        dtype: DTypeLike | None = None,
         kind: Literal["scalar", "list", "map"] | None = None,
     ) -> Self:
         """Make features from a list of dictionaries: ``[{1: [10, 11], 3: [101]}, {}]``.

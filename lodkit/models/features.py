@@ -88,12 +88,12 @@ class Features(Batch, Conversions):
         if map_keys is not None:
             if values_lengths is None:
                 raise LoDError("map_keys need values_lengths, the number of entries per key")
-            map_keys = map_keys if is_array(map_keys) else check_vector(from_lists(map_keys, "map_keys"), "map_keys")
-            map_keys = integers(map_keys, "map_keys") if isinstance(map_keys, np.ndarray) else map_keys
-            if map_keys.ndim != 1:
-                raise LoDError(f"map_keys must be one-dimensional, got shape {tuple(map_keys.shape)}")
-            check_count("map_keys", map_keys.shape[0], values.shape[0], "values")
-            self._map_keys = self._values.with_values(map_keys)
+            given: Any = map_keys if is_array(map_keys) else check_vector(from_lists(map_keys, "map_keys"), "map_keys")
+            given = integers(given, "map_keys") if isinstance(given, np.ndarray) else given
+            if given.ndim != 1:
+                raise LoDError(f"map_keys must be one-dimensional, got shape {tuple(given.shape)}")
+            check_count("map_keys", given.shape[0], values.shape[0], "values")
+            self._map_keys = self._values.with_values(given)
 
     @classmethod
     def _wrap(cls, keys, values, map_keys, names):
@@ -265,10 +265,11 @@ class Features(Batch, Conversions):
             raise ValueError("pool needs at least one table: {key: table}")
         numbers = [feature_lists.number(key, self.names, "tables") for key in tables]
         if self._map_keys is None:
-            bags = ops.select_features(self._values, keys=self.keys, feature_keys=numbers)
-            bags = [(ids, None) for ids in bags.sequences(0)]
+            selected = ops.select_features(self._values, keys=self.keys, feature_keys=numbers)
+            bags: list[tuple[Any, Any]] = [(ids, None) for ids in selected.sequences(0)]
         else:
-            bags = [(ids, weights.values) for ids, weights in map(self.feature, numbers)]
+            pairs: list[Any] = [self.feature(number) for number in numbers]
+            bags = [(ids, weights.values) for ids, weights in pairs]
         pooled = (
             ops.embedding_bag(table, ids, weights, pool=pool, **attrs)
             for table, (ids, weights) in zip(tables.values(), bags, strict=True)

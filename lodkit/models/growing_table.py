@@ -224,7 +224,7 @@ class GrowingTable:
         slots = slots.with_values(flat) if isinstance(slots, LoDTensor) else flat
         return ops.lookup_table(values, slots, padding_idx=none, is_sparse=is_sparse)
 
-    def state(self, name: str, fill: float = 0.0, *, rowwise: bool = False, dtype: DTypeLike = None) -> Array:
+    def state(self, name: str, fill: float = 0.0, *, rowwise: bool = False, dtype: DTypeLike | None = None) -> Array:
         """Return a state of an optimizer, which grows with the table; it is made when it is first asked for.
 
         Parameters
@@ -288,7 +288,8 @@ class GrowingTable:
         grad = SelectedRows._wrap(grad._rows, grad._value, len(self.values), grad.is_merged, grad._runs)
         if "lazy" in op.defaults:
             attrs = {"lazy": True, **attrs}
-        traits, arrays = getattr(op.definition, "traits", None), []
+        traits: Any = getattr(op.definition, "traits", None)
+        arrays = []
         for i, state in enumerate(states):
             vector = traits is not None and traits.rowwise and i == len(states) - 1
             kind = np.int64 if vector and traits.counter else None

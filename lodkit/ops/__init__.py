@@ -1,7 +1,7 @@
 """Meaning of every operator: signature, documentation, definition, infer rule, gradient. One module per family.
 
 Importing this package imports every family and exports its operators; of an operator and a family of one name, the
-operator. Type checkers read ``__init__.pyi``, which docs/generate_stubs.py writes.
+operator. Type checkers read ``__init__.pyi``, which an installation makes.
 """
 
 import importlib

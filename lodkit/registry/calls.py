@@ -116,7 +116,8 @@ def given_of(op, inputs, values, unknown=()):
 
 def explain_call(op, inputs, values, unknown, error):
     """Return an error that names inputs and attributes, in place of one of NumPy's; None for others."""
-    return explain(op, *given_of(op, inputs, values, unknown), error)
+    inputs, attrs = given_of(op, inputs, values, unknown)
+    return explain(op, inputs, attrs, error)
 
 
 def run_slowly(op, inputs, values, unknown, out):

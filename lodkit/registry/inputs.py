@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..arrays import is_array
-from ..arrays.remedies import conversion_of
+from ..arrays.remedies import Wanted, conversion_of
 from ..lod import LoDTensor, RankTable, SelectedRows
 from .kinds import CONTAINERS, LISTS, Dense, accept, numbers_of, on_gpu
 
@@ -59,7 +59,7 @@ def label_of(op, i):
 
 
 #: What an input may be, and how to make one.
-_WANTED = {
+_WANTED: dict[type, tuple[str, str, Wanted]] = {
     Dense: ("a NumPy or CUDA array", "an array, a tensor of PyTorch or a list of numbers", "array"),
     LoDTensor: ("a LoDTensor", "LoDTensor(values, [lengths]) or LoDTensor.from_nested({})", "LoDTensor"),
     SelectedRows: ("SelectedRows", "SelectedRows(rows, {}, height)", "SelectedRows"),

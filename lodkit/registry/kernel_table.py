@@ -7,6 +7,8 @@ import importlib.util
 import inspect
 import itertools
 import typing
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 
 from ..base.errors import DeviceError, NoKernelError
 from ..base.loading import load, lock
@@ -15,12 +17,15 @@ from . import representation
 from .declaring import DEVICES, check_devices, check_kernel
 from .kernel import Kernel
 from .kinds import Dense, kind_keys, kinds_of, name_of
+from .members import Members
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class KernelTable:
+class KernelTable(Members):
     """Kernel table of an ``Op``."""
 
-    def kernel(self, *devices, choose_loops=None):
+    def kernel(self, *devices: Literal["cpu", "cuda"], choose_loops: Any = None) -> Callable[[Function], Function]:
         """Register the decorated function as the kernel for a device and its annotated kinds.
 
         Inputs of one kind need no annotation; the definition gives the defaults.
@@ -116,7 +121,7 @@ class KernelTable:
         names = (f"{package}.kernels.{room}.{self.family}" for room in ("common", device))
         return [name for name in names if package and _exists(name)]
 
-    def devices(self):
+    def devices(self) -> list[str]:
         """Return the devices that have kernels, ``"cpu"`` and ``"cuda"``; no kernel is loaded to tell."""
         with lock:
             known = {device for device, _ in self.kernels}.union(*(devices for devices, _ in self._shared))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import threading
 import weakref
+from typing import Any
 
 from ..arrays.recorded import hooks
 
 thread = threading.local()
 #: Tapes of all threads that may still be asked for gradients, open or not: they are told what is written.
-listeners: weakref.WeakSet = weakref.WeakSet()
+listeners: Any = weakref.WeakSet()
 
 
 def open_tapes():

@@ -11,6 +11,8 @@ import functools
 import inspect
 import operator
 import typing
+from collections.abc import Callable, Iterator
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 import numpy as np
 
@@ -26,14 +28,22 @@ from .declaring import check_definition
 from .desc import VarDesc, inferred_level
 from .explaining import by_position
 from .inputs import accept_inputs, check_count, label_of, names_of
+from .kernel import Kernel
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
-from .open_tapes import differentiate
+from .open_tapes import Call, differentiate
 from .public_call import AdaptedCall, PlainCall
 from .tensors import arrays_of
 
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+T = TypeVar("T")
+_Rule = TypeVar("_Rule", bound=Callable[Concatenate[Call, ...], Any])
+_Infer = TypeVar("_Infer", bound=Callable[..., VarDesc | tuple[VarDesc, ...]])
+_Example = TypeVar("_Example", bound=Callable[[Any], Any])
 
-class Op(KernelTable, PlainCall):
+
+class Op(KernelTable, PlainCall, Generic[P, R]):
     """One operator: callable, with ``infer``, ``select``, kernels by device and kind, and a gradient.
 
     Use the ``op`` decorator to make one. Each operator has a class of its own, whose ``__call__`` has the signature of
@@ -44,7 +54,13 @@ class Op(KernelTable, PlainCall):
         """Make an object of a class of its own."""
         return super().__new__(type(cls.__name__, (cls,), {"__doc__": cls.__doc__, "__module__": cls.__module__}))
 
-    def __init__(self, definition, rowwise=False, updates=False, like=None):
+    def __init__(
+        self,
+        definition: Callable[P, R],
+        rowwise: bool | tuple[str, ...] = False,
+        updates: bool | tuple[str, ...] = False,
+        like: str | None = None,
+    ) -> None:
         functools.update_wrapper(self, definition)
         self.definition, self.name = definition, definition.__name__
         self.family = definition.__module__.rpartition(".")[2]
@@ -68,10 +84,14 @@ class Op(KernelTable, PlainCall):
         self.gradient_rule = self.example_function = None
         self.infer_function = self._like((like,) if like else self.updates, hints.get("return") is Dense)
 
+    @overload
+    def __call__(self, *inputs: P.args, **attrs: P.kwargs) -> R: ...
+    @overload
+    def __call__(self, *inputs: Any, out: Any, **attrs: Any) -> R: ...
     @surface
     def __call__(self, *inputs, **attrs):
         """Run the kernel for the device and the kinds of the inputs: the first call makes the function that does."""
-        type(self).__call__ = self._call
+        type(self).__call__ = self._call  # type: ignore[method-assign]
         return self(*inputs, **attrs)
 
     @functools.cached_property
@@ -79,14 +99,14 @@ class Op(KernelTable, PlainCall):
         return make_call(self)
 
     @surface
-    def select(self, *inputs):
+    def select(self, *inputs: Any) -> Kernel:
         """Return the kernel for these inputs: its device, kinds, and the file and line of its launcher and loops."""
         inputs = self._accept(arrays_of(self, inputs))
         self._check_kinds(inputs)
         return self._find(one_device(self.name, inputs), self._kinds_of(inputs)).of(inputs)
 
     @surface
-    def explain(self, *inputs, **attrs):
+    def explain(self, *inputs: Any, **attrs: Any) -> Any:
         """Say what a call would do: its kernel, why it was chosen, its loops, what is converted. Nothing runs.
 
         Parameters
@@ -110,7 +130,7 @@ class Op(KernelTable, PlainCall):
         return explain_plan(self, taken, kernel.inputs, kernel, attrs)
 
     @surface
-    def infer(self, *descs, **attrs):
+    def infer(self, *descs: VarDesc | None, **attrs: Any) -> VarDesc | Any:
         """Return the VarDesc (or a tuple of them) of the result, from those of the inputs."""
         if self.infer_function is None:
             raise LodkitError(f"{self.name} has no rule for infer; give it one by @{self.name}.infer_rule, or like=")
@@ -158,22 +178,22 @@ class Op(KernelTable, PlainCall):
 
         return infer if names else None
 
-    def infer_rule(self, function):
+    def infer_rule(self, function: _Infer) -> _Infer:
         """Register the rule of ``infer``."""
         self.infer_function = function
         return function
 
-    def gradient(self, function):
+    def gradient(self, function: _Rule) -> _Rule:
         """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.registry.Call``)."""
         self.gradient_rule = function
         return function
 
-    def example(self, function):
+    def example(self, function: _Example) -> _Example:
         """Register ``example(dtype) -> [(inputs, attrs), ...]``: tiny calls, for ``warmup``. Gradients need none."""
         self.example_function = function
         return function
 
-    def warmup_calls(self, dtype):
+    def warmup_calls(self, dtype: Any) -> Iterator[Callable[[], Any]]:
         """Yield calls without arguments that compile this operator's kernels for ``dtype``.
 
         A gradient operator, X_grad or X_weights_grad, runs when the examples of X are differentiated.
@@ -229,7 +249,7 @@ class Op(KernelTable, PlainCall):
 
     # -- showing ---------------------------------------------------------------------------------
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: Any, owner: Any = None) -> Self:
         """Return the operator, which binds to no object; ``inspect`` and ``help`` take it for a function by this."""
         return self
 
@@ -247,14 +267,36 @@ class Op(KernelTable, PlainCall):
         return operator.getitem, (OPS, self.name)
 
 
-class UpdatingOp(Op):
+class UpdatingOp(Op[P, R]):
     """Operator that updates inputs in place, and returns them."""
 
 
-class AdaptedOp(AdaptedCall, Op):
+class AdaptedOp(AdaptedCall, Op[P, R]):
     """Operator that users call in another way than tapes do."""
 
 
+@overload
+def op(
+    definition: Callable[P, T],
+    /,
+    *,
+    rowwise: bool | tuple[str, ...] = False,
+    updates: bool | tuple[str, ...] = False,
+    like: str | None = None,
+    takes: Callable[..., Any] | None = None,
+    returns: tuple[Any, ...] | Callable[..., Any] | None = None,
+) -> Op[P, T]: ...
+@overload
+def op(
+    definition: None = None,
+    /,
+    *,
+    rowwise: bool | tuple[str, ...] = False,
+    updates: bool | tuple[str, ...] = False,
+    like: str | None = None,
+    takes: Callable[..., Any] | None = None,
+    returns: tuple[Any, ...] | Callable[..., Any] | None = None,
+) -> Callable[[Callable[P, T]], Op[P, T]]: ...
 def op(definition=None, /, *, rowwise=False, updates=False, like=None, takes=None, returns=None):
     """Make an operator from a definition, and register it in ``lodkit.OPS``.
 
@@ -279,13 +321,13 @@ def op(definition=None, /, *, rowwise=False, updates=False, like=None, takes=Non
     if definition is None:
         return functools.partial(op, **kinds, takes=takes, returns=returns)
     check_definition(definition, OPS)
-    adapted = functools.partial(AdaptedOp, takes=takes, returns=returns)
+    adapted = functools.partial(AdaptedOp, takes=takes, returns=returns)  # type: ignore[arg-type]
     make = adapted if takes or returns else UpdatingOp if updates else Op
     OPS[definition.__name__] = made = make(definition, **kinds)
     return made
 
 
 @surface
-def run(name, *inputs, **attrs):
+def run(name: str, *inputs: Any, **attrs: Any) -> Any:
     """Run an operator by name: ``run("sequence_pool", x, pool="max")``."""
     return OPS[name](*inputs, **attrs)

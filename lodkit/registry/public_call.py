@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Callable
+from typing import Any
 
 from ..base.tracebacks import shorten, surface
 from . import representation
+from .members import Members
 
 
-class PlainCall:
+class PlainCall(Members):
     """Operator that users call as tapes do."""
 
     @property
-    def full(self):
+    def full(self) -> Any:
         """The operator as tapes and bridges call it: it returns the results that a call hides, here none."""
         return self
 
-    def taken(self, inputs, attrs):
+    def taken(self, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the inputs and attributes that the operator gets for those of a call."""
         return inputs, attrs
 
-    def shown(self, results, attrs):
+    def shown(self, results: Any, attrs: dict[str, Any]) -> Any:
         """Return what a call with these attributes returns of all results."""
         return results
 
 
-class AdaptedCall:
+class AdaptedCall(Members):
     """Operator that users call in another way than tapes: ``takes`` and ``returns`` of ``op`` say how.
 
     The definition, kernels, the gradient rule and tapes have all results, and so has a call of ``full``.
     """
+
+    takes: Callable[..., Any] | None
+    returns: tuple[Any, ...] | Callable[..., Any] | None
+    result_hint: Any
 
     def __init__(self, definition, *, takes=None, returns=None, **kinds):
         super().__init__(definition, **kinds)
@@ -67,15 +74,15 @@ class AdaptedCall:
         return super().select(*self.taken(inputs, {})[0])
 
     @property
-    def full(self):
+    def full(self) -> Any:
         """The operator as tapes and bridges call it: its calls, and ``infer``, return all results, side by side."""
         return self._full
 
-    def taken(self, inputs, attrs):
+    def taken(self, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the inputs and attributes that the operator gets for those of a call."""
         return self.takes(inputs, attrs) if self.takes else (inputs, attrs)
 
-    def shown(self, results, attrs):
+    def shown(self, results: Any, attrs: dict[str, Any]) -> Any:
         """Return what a call with these attributes returns of all results."""
         return self._made(results, attrs) if self.returns else results
 
@@ -84,13 +91,13 @@ class Full:
     """An operator as it was defined."""
 
     def __init__(self, op):
-        self.op = op
+        self.op: Any = op
 
     def __call__(self, *inputs, **attrs):
         return self.op._call(self.op, *inputs, **attrs)
 
     def infer(self, *descs, **attrs):
-        return super(AdaptedCall, self.op).infer(*descs, **attrs)
+        return super(AdaptedCall, self.op).infer(*descs, **attrs)  # type: ignore[misc]
 
     def __repr__(self):
         return f"{self.op.name}.full: {self.op.definition.__annotations__['return']}"
@@ -103,9 +110,10 @@ def side_by_side(results):
 
 def _nest(places):
     """Make a function that takes the results at some places, nested as these are."""
-    parts = [place if type(place) is int else _nest(place) for place in places]
+    parts: list[Any] = [place if type(place) is int else _nest(place) for place in places]
     return lambda results: tuple([results[part] if type(part) is int else part(results) for part in parts])
 
 
 def _nested_hint(hints, places):
-    return tuple[tuple(hints[place] if type(place) is int else _nested_hint(hints, place) for place in places)]
+    parts = (hints[place] if type(place) is int else _nested_hint(hints, place) for place in places)
+    return tuple[tuple(parts)]  # type: ignore[misc]

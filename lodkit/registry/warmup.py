@@ -52,7 +52,7 @@ def warmup(
     >>> warmup(["relu", "lookup_table"], ["float32", "float64"])
     """
     given = list(OPS.values()) if ops is None else list(ops) if isinstance(ops, list | tuple) else [ops]
-    chosen = [OPS[op] if isinstance(op, str) else op for op in given]
+    chosen: list[Any] = [OPS[op] if isinstance(op, str) else op for op in given]
     for op in chosen:
         if not hasattr(op, "warmup_calls"):
             raise TypeError(f"ops must be operators or their names, got {op!r}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..base.errors import LodkitError
 from ..base.loading import public
 
@@ -124,7 +126,7 @@ _WIRE_TYPES = {number: (VARINT,), text: (BYTES,), message: (BYTES,), numbers: (V
 
 def read(data, layout, what, *required):
     """Fields of a message by name; ``layout`` maps field numbers to (name, reader), others are skipped."""
-    found = {}
+    found: dict[str, Any] = {}
     for field, wire_type, payload in fields(bytes(memoryview(data))):
         if field not in layout:
             continue

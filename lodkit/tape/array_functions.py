@@ -62,8 +62,13 @@ def moved(function, *args, out=None, **kwargs):
     _only(function, out=out)
     if not args:
         not_recorded(f"{_name(function)} of an array by keyword")
-    arrays, (data, *args) = [], args
-    data = _leaves(data, lambda x: arrays.append(operand(x)) or arrays[-1])
+    (data, *args), arrays = args, []
+
+    def taken(x):
+        arrays.append(operand(x))
+        return arrays[-1]
+
+    data = _leaves(data, taken)
     if function in _ORDER_AT and isinstance(data, np.ndarray):
         args, kwargs = _with_order(function, data, args, kwargs)
     made = function(data, *args, **kwargs)

@@ -44,7 +44,7 @@ def _check_gradients(call, wanted, gradients):
             continue
         rows = isinstance(gradient, SelectedRows) and not isinstance(x, SelectedRows)  # of a table
         found = getattr(gradient if rows else numbers_of(gradient), "shape", None)
-        expected = getattr(numbers_of(x), "shape", None)
+        expected = getattr(numbers_of(x), "shape", ())
         if found is None:
             raise LodkitError(
                 f"{rule} {type(gradient).__name__} for {_label(call, i)}; return an array, a LoDTensor or SelectedRows "
@@ -62,6 +62,9 @@ def _label(call, i):
 
 class Readable(tuple):
     """Inputs or results of a call, some of which were overwritten since: to read these raises."""
+
+    lost: list[bool]
+    name: str
 
     def __new__(cls, values, lost, name):
         made = super().__new__(cls, values)

@@ -79,7 +79,7 @@ def text(tape, is_open):
     """A line per call: what it reads, with kind, type and shape where it comes in, and what it makes."""
     count = len(tape._calls)
     steps, variables = named_calls(tape._calls[:SHOWN])
-    seen = set()
+    seen: set[str] = set()
     lines = [f"Tape({'open, ' * is_open}{count} call{'s' * (count != 1)})"]
     for step in steps:
         reads = [name if name in seen or name not in variables else f"{name}: {variables[name]}" for name in step.reads]

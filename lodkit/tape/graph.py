@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 from ..base.markup import STROKE, box, details, svg, title
 from .calls import SHOWN, named_calls, text
@@ -39,7 +40,7 @@ def html(tape, is_open):
 
 def _nodes(steps, variables):
     """Nodes of calls and of the variables that they start from; the latter stand right above their first reader."""
-    makers = {}
+    makers: dict[str, _Node] = {}
     nodes, starts = [], {}
     for step in steps:
         reads = [name for name in dict.fromkeys(step.reads) if name in variables]
@@ -56,7 +57,7 @@ def _nodes(steps, variables):
 
 def _layers(nodes):
     """Layers of nodes in which every line leads to the next layer, in an order that crosses few lines."""
-    layers = [[] for _ in range(1 + max(node.layer for node in nodes))]
+    layers: list[list[Any]] = [[] for _ in range(1 + max(node.layer for node in nodes))]
     for node in nodes:
         layers[node.layer].append(node)
     passing = {}

@@ -51,12 +51,16 @@ class Tape:
     """
 
     def __init__(self) -> None:
-        self._calls, self._alive, self._seen = [], [], {}  # the last: arrays by whose memory they are in
-        self._versions = {}  # id of an array -> number of writes: out= and updates make another variable
-        self._constants = set()  # ids of arrays that stop_gradient returned
-        self._moved = []  # arrays that took the place of variables: a table that grew
-        self._watched = []  # arrays, their versions and checksums: NumPy may change them unseen
-        self._parameters = {}  # arrays by id that were read as parameters: what NumPy computed of them was seen
+        self._calls: list[Any] = []
+        self._alive: list[Any] = []
+        self._seen: dict[Any, Any] = {}  # arrays by whose memory they are in
+        # By the id of an array the number of writes: out= and updates make another variable.
+        self._versions: dict[int, int] = {}
+        self._constants: set[int] = set()  # ids of arrays that stop_gradient returned
+        self._moved: list[Any] = []  # arrays that took the place of variables: a table that grew
+        self._watched: list[Any] = []  # arrays, their versions and checksums: NumPy may change them unseen
+        # Arrays by id that were read as parameters: what NumPy computed of them was seen.
+        self._parameters: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
         from . import array_gradients, array_methods  # noqa: F401  fill in what recorded arrays can do
@@ -169,7 +173,7 @@ class Tape:
 
     def _totals(self, targets, sources, given, made):
         """Gradients by the sources, None where there is no path; ``made`` are the variables that calls returned."""
-        found = {}
+        found: dict[Any, Any] = {}
         for t, g in zip(targets, given, strict=True):
             if id(numbers_of(t)) not in self._versions and all(numbers_of(t) is not numbers_of(s) for s in sources):
                 raise LodkitError(
@@ -199,7 +203,7 @@ class Tape:
         keys = [(where, n) for n in range(last + 1) if (where, n) in found]
         if len(keys) > 1 and not made.isdisjoint(keys):
             raise LodkitError("the target depends on several results that were written to a source by out=")
-        total = {}
+        total: dict[int, Any] = {}
         for key in keys:
             add_to(total, where, found[key])
         return total.get(where)

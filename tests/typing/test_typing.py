@@ -109,19 +109,18 @@ def test_wrong_code_raises_where_checkers_find_it():
         assert (error is not None) == ("  # error" in lines[line - 1]), (lines[line - 1], error)
 
 
-def test_the_stub_of_operators_has_the_members_of_the_class():
-    """Parameters of public methods by name and kind; those of calls are the definition's."""
-    stub = ast.parse((ROOT / "lodkit" / "registry" / "operators.pyi").read_text())
-    (made,) = (node for node in stub.body if isinstance(node, ast.ClassDef) and node.name == "Op")
-    declared = {n.target.id for n in made.body if isinstance(n, ast.AnnAssign)}
-    methods = {n.name: n for n in made.body if isinstance(n, ast.FunctionDef) and n.name != "__call__"}
-    public = {name for name in dir(Op) if not name.startswith("_")} | {*vars(lodkit.sgd)}
-    public = {name for name in public if not name.startswith("_")}
-    assert public == declared | {name for name in methods if not name.startswith("_")}
-    for name, node in methods.items():
-        args = node.args
-        given = [a.arg for a in (*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg) if a]
-        assert given == list(inspect.signature(getattr(Op, name)).parameters), name
+def test_members_of_operators_are_annotated():
+    """Public attributes, and parameters and results of public methods; those of calls are the definition's."""
+    for op in lodkit.OPS.values():
+        declared = {name for base in type(op).__mro__ for name in inspect.get_annotations(base)}
+        made = vars(op).keys() - vars(op.definition).keys()
+        assert {name for name in made if not name.startswith("_")} <= declared, op.name
+    for name in dir(Op):
+        member = inspect.getattr_static(Op, name)
+        if not name.startswith("_") and name not in declared:
+            function = inspect.unwrap(getattr(member, "fget", member))
+            parameters = [*inspect.signature(function).parameters][1:]
+            assert function.__annotations__.keys() >= {*parameters, "return"}, name
 
 
 def test_types_are_there_at_run_time():

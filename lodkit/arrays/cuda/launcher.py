@@ -15,6 +15,7 @@ import json
 import re
 import threading
 import types
+from typing import Any
 
 import numba
 import numpy as np
@@ -70,7 +71,7 @@ def elementwise(body):
         launch(kernel, out.size, out.size, *args, out)
         return out
 
-    call.kernel, call.into = kernel, into
+    call.kernel, call.into = kernel, into  # type: ignore[attr-defined]
     return call
 
 
@@ -105,7 +106,9 @@ def passed(args):
 
     Raises DeviceError unless all arrays share them.
     """
-    first, kinds, values = None, [], []
+    first: Any = None
+    kinds: list[Any] = []
+    values: list[Any] = []
     for a in args:  # one loop takes 1.1 us, three 2.0
         if type(a) is View:
             if first is None:
@@ -292,7 +295,7 @@ def _compiled(kernel, names, capability):
         "doubles": len(re.findall(r"\.f64\b", ptx)),
         "fused": len(re.findall(r"\bfma\.rn", ptx)),
     }
-    return code, re.search(r"\.entry\s+([\w$]+)", ptx).group(1), report
+    return code, re.findall(r"\.entry\s+([\w$]+)", ptx)[0], report
 
 
 def _linked(core, ptx, arch):

@@ -26,7 +26,7 @@ PER_THREAD = 2  # CUDA's name of the default stream that each thread has of its 
 
 def library_of(x):
     """Library of a CUDA array, by the module of its type or of a base."""
-    return _library(type(x))
+    return _library(type(x))  # type: ignore[arg-type]
 
 
 @functools.cache
@@ -52,6 +52,10 @@ def _number_of_thread():
 
 class Library:
     """What libraries share, but for what they do better."""
+
+    def stream(self, device):
+        """The number of the stream that is current on a device."""
+        raise NotImplementedError
 
     def queue(self, device):
         """What orders this thread's work: its stream, and the thread itself where each has one of that number."""

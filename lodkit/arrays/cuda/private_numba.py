@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import types as python_types
 import warnings
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,7 +25,8 @@ with warnings.catch_warnings():
 if getattr(cuda, "implementation", "") == "NVIDIA":
     from numba.cuda import descriptor, dispatcher, extending, types
 else:
-    descriptor = dispatcher = extending = types = None  # type: ignore[assignment]  # Numba's own target
+    # Numba's own target has none of them.
+    descriptor = dispatcher = extending = types = cast(Any, None)
 
 __all__ = ["INSTALL", "compiling_for", "cuda", "device_of_array", "extending", "is_missing_library", "types", "version"]
 
@@ -57,12 +59,12 @@ def _load_with_row_stack():
     """Load numba-cuda's typing: release 0.30 needs ``np.row_stack``, which NumPy 2.5 removed."""
     if hasattr(np, "row_stack"):
         return
-    np.row_stack = np.vstack  # noqa: NPY201
+    np.row_stack = np.vstack  # type: ignore[attr-defined]  # noqa: NPY201
     try:
         descriptor.cuda_target.typing_context.refresh()
         descriptor.cuda_target.target_context.refresh()
     finally:
-        del np.row_stack  # noqa: NPY201
+        del np.row_stack  # type: ignore[attr-defined]  # noqa: NPY201
 
 
 def is_missing_library(error):

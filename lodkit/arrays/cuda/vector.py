@@ -128,7 +128,7 @@ def _bind():
 
             def generate(context, builder, signature, args):
                 memory, size = _memory(context, values, width)
-                lanes = builder.load(element_pointer(builder, *args, memory))
+                lanes = builder.load(element_pointer(builder, args[0], args[1], memory))
                 lanes.align = min(size, 16)
                 if constant:
                     lanes.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -154,7 +154,7 @@ def _bind():
             memory, size = _memory(context, out, vector.width)
             half = str(out.dtype) == "uint16"
             lanes = _floats_to_halves(builder, args[2], memory) if half else convert(context, builder, args[2], memory)
-            builder.store(lanes, element_pointer(builder, *args[:2], memory)).align = min(size, 16)
+            builder.store(lanes, element_pointer(builder, args[0], args[1], memory)).align = min(size, 16)
             return context.get_dummy_value()
 
         return types.void(out, types.int64, vector), generate
@@ -163,7 +163,7 @@ def _bind():
         @intrinsic
         def run(typing, out, at, number):
             def generate(context, builder, signature, args):
-                where = element_pointer(builder, *args[:2], args[2].type)
+                where = element_pointer(builder, args[0], args[1], args[2].type)
                 builder.atomic_rmw(operation, where, args[2], "monotonic")
                 return context.get_dummy_value()
 

@@ -233,7 +233,8 @@ def update_kernel(op, rule_of, **fixed):
             last = [touches_all and not lazy]
             options = weight_decay, decoupled, maximize, clip_value, clip_norm, rounding_seed, return_step
             if mask is not None or options != NO_OPTIONS:
-                grad, rule, *last = _prepared(on, rule, param, grad, lr, duplicates, *last, lazy, mask, *options)
+                given = (on, rule, param, grad, lr, duplicates, *last, lazy, mask, *options)
+                grad, rule, *last = _prepared(*given)
             check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
             if kind is SelectedRows and last == LISTED_ROWS:
                 taken = on.update_rows(rule, param, states, grad, duplicates)

@@ -46,7 +46,7 @@ class Source:
         size = math.prod(shape) * dtype.itemsize
         if start + size > self.size:
             raise StorageError(f"{name} of shape {shape} ends at byte {start + size}, the file at {self.size}")
-        if not self.mapped or not size:
+        if self._map is None or not size:
             self.file.seek(start)
             made = filled(name, dtype, shape, self.file)
         else:

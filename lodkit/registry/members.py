@@ -1,0 +1,63 @@
+"""Base of the classes that Op is made of: for type checkers, the members that each uses of the others."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .desc import VarDesc
+from .kernel import Kernel
+
+
+class Members:
+    """Base of the classes that an operator is made of.
+
+    Attributes
+    ----------
+    name, family : str
+        Of the operator, and of the file that defines it.
+    definition : callable
+        What the operator means.
+    signature : inspect.Signature
+        Of a call.
+    inputs : dict
+        Kinds of values that each input may be.
+    defaults : dict
+        Attributes that have a default.
+    rowwise, updates : frozenset of str
+        Inputs whose rows are independent, and those that are updated in place.
+    variadic : bool
+        Whether the last input may be several.
+    required : int
+        Number of inputs that a call needs.
+    kernels : dict
+        By device and kinds of inputs.
+    """
+
+    name: str
+    family: str
+    definition: Any
+    signature: inspect.Signature
+    inputs: dict[str, frozenset[type]]
+    defaults: dict[str, Any]
+    rowwise: frozenset[str]
+    updates: frozenset[str]
+    variadic: bool
+    required: int
+    kernels: dict[tuple[str, tuple[str, ...]], Callable[..., Any]]
+    infer_function: Any
+    gradient_rule: Any
+    example_function: Any
+
+    if TYPE_CHECKING:
+        _entries: dict[Any, Any]
+        _loaded: set[str]
+        _own: set[tuple[str, tuple[str, ...]]]
+        _shared: list[tuple[tuple[str, ...], Callable[..., Any]]]
+        _varying: list[int]
+
+        def __init__(self, definition: Any, *args: Any, **kinds: Any) -> None: ...
+        def _call(self, *inputs: Any, **attrs: Any) -> Any: ...
+        def select(self, *inputs: Any) -> Kernel: ...
+        def infer(self, *descs: VarDesc | None, **attrs: Any) -> VarDesc | Any: ...
