@@ -27,7 +27,9 @@ def script(name):
     return module
 
 
-@pytest.mark.parametrize("name", ["generate_operators", "generate_stubs", "render_benchmarks", "draw_shrinking_steps"])
+@pytest.mark.parametrize(
+    "name", ["generate_operators", "generate_stubs", "render_benchmarks", "render_rooms", "draw_shrinking_steps"]
+)
 def test_generated_files_are_current(name):
     for file, text in script(name).GENERATED.items():
         assert file.read_text() == text(), f"{file} is stale: run python docs/{name}.py"
