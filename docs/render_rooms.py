@@ -37,7 +37,7 @@ def imported_rooms():
     found = {}
     for file, module, is_package in (param.values for param in test_layers.modules()):
         room = test_layers.room_of(module)
-        for target, _, _ in test_layers.imports(file.read_text(), module, is_package):
+        for target, *_ in test_layers.imports(file.read_text(), module, is_package):
             below = test_layers.room_of(target)
             if test_layers.HEIGHT[below] < test_layers.HEIGHT[room]:
                 found.setdefault(room, set()).add(below)
