@@ -81,7 +81,7 @@ def read_page(app, docname, source):
         source[0] = "```{include} ../CHANGELOG.md\n```\n"
     if docname == "index" and (ASV / "index.html").exists():
         source[0] += '- <a href="asv/index.html">Speed over time</a>: every benchmark, commit by commit\n'
-    if docname in ("index", "api"):
+    if docname in ("index", "api", "decisions/index"):
         source[0] = with_trees(source[0])
     if docname == "operators":
         source[0] += tree([f"operators/{group.page}" for group in generate_operators.GROUPS], ":hidden:")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from samples import CAFFE2, PADDLE
+
 import lodkit
 from lodkit import LoDTensor, RankTable, SelectedRows
 from lodkit.registry.public_call import AdaptedCall
@@ -42,6 +44,15 @@ def value_text(x):
     if not hasattr(x, "dtype") or not hasattr(x, "tolist"):
         return f"{x.dtype}{list(x.shape)}" if hasattr(x, "dtype") else f"{x!r:.200}"
     return f"{x.dtype}{list(x.shape)}" + (f"={x.tolist()}" if x.size <= 12 else "")
+
+
+def call_published(name):
+    """Call a name of Caffe2 or a type of Paddle with its sample."""
+    if name in CAFFE2:
+        *inputs, last = CAFFE2[name]
+        attrs, inputs = (last, inputs) if isinstance(last, dict) else ({}, [*inputs, last])
+        return getattr(lodkit.caffe2, name)(*inputs, **attrs)
+    return lodkit.paddle.run_op(name, *PADDLE[name])
 
 
 def record_calls(setattr, note):

@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 import pytest
-from calls import record_calls
-from samples import CAFFE2, PADDLE, SAMPLES
+from calls import call_published, record_calls
+from samples import PADDLE, SAMPLES
 
 import lodkit
 
@@ -238,16 +238,14 @@ def ran(monkeypatch):
 
 @pytest.mark.parametrize("name", lodkit.caffe2.OPERATORS)
 def test_caffe2_names_run_operators(name, ran):
-    *inputs, last = CAFFE2[name]
-    attrs, inputs = (last, inputs) if isinstance(last, dict) else ({}, [*inputs, last])
-    getattr(lodkit.caffe2, name)(*inputs, **attrs)
+    call_published(name)
     assert ran
 
 
 @pytest.mark.parametrize("name", lodkit.paddle.TYPES)
 def test_paddle_types_run_operators(name, ran):
     inputs, attrs = PADDLE[name]
-    outs = lodkit.paddle.run_op(name, inputs, attrs)
+    outs = call_published(name)
     assert ran
     descs = {
         s: [lodkit.VarDesc.of(x) for x in v] if isinstance(v, list) else lodkit.VarDesc.of(v) for s, v in inputs.items()
