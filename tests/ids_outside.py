@@ -98,7 +98,10 @@ def check_operator(name, cases, to=lambda x: x, device="cpu"):
                         arguments[i] = with_id(x, position, number)
                         op(*map(to, arguments), **attrs)
 
-                    found |= check_refusals(call, places(x, position))
+                    if check_refusals(call, places(x, position)):
+                        found = True
+                        if device == "cpu" and not op.updates:
+                            check_out_is_kept(op, accepted, attrs, i, position)
             for attribute, value in attrs.items():
                 if type(value) is int:
 
@@ -107,6 +110,19 @@ def check_operator(name, cases, to=lambda x: x, device="cpu"):
 
                     found |= check_refusals(with_attribute, [attribute])
     return found
+
+
+def check_out_is_kept(op, inputs, attrs, i, position):
+    """Check that an id outside raises before ``out`` is written, where the result is one array."""
+    with np.errstate(all="ignore"):
+        made = numbers_of(op.full(*map(copy, inputs), **attrs))
+    if isinstance(made, np.ndarray):
+        out, arguments = np.ones_like(made), [*map(copy, inputs)]
+        arguments[i] = with_id(inputs[i], position, LARGEST)
+        try:
+            op.full(*arguments, out=out, **attrs)
+        except RowIndexError:
+            assert (out == 1).all(), "out was written before an id was refused"
 
 
 def smallest(name):
