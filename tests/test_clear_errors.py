@@ -123,7 +123,7 @@ def test_other_types_may_know_better_than_a_lod_tensor():
     assert BATCH + Knows() == "mine: add"
 
 
-@pytest.mark.parametrize("name", sorted(n for n, op in lodkit.OPS.items() if hasattr(op.definition, "traits")))
+@pytest.mark.parametrize("name", sorted(n for n, op in lodkit.OPS.items() if hasattr(op.definition, "optimizer")))
 def test_no_update_by_a_rate_that_is_no_number(name):
     op = lodkit.OPS[name]
     (inputs, attrs), *_ = op.example_function(np.dtype(np.float64))

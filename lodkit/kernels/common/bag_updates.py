@@ -12,7 +12,8 @@ from .updates import RULES, adjusted
 
 def _fused(op):
     update = op.definition.update
-    names, traits, rules = [*update.inputs][2:], update.definition.traits, RULES[update.name]
+    optimizer, rules = update.definition.optimizer, RULES[update.name]
+    names = optimizer.states
 
     def launch(
         on,
@@ -33,7 +34,7 @@ def _fused(op):
         lr, (states, weights) = learning_rate(lr), ops.states_of(names, given)
         rule, _ = rules(len(states), lr, **attrs)
         _, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value)
-        bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, traits)
+        bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, optimizer)
         if flat.size:
             order, starts, rows = on.group_rows(flat, len(param))
             bag, scale = on.bag_updates.bag_rows(bags._row_offsets(), weights, pool, order, grad)

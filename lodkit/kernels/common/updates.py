@@ -117,7 +117,7 @@ def _rules_of(op, rule_of, **fixed):
     Checking the attributes takes as long as a third of an update of a few rows: those that stay from step to step are
     checked once, and a rule is kept for steps whose rate stays, too.
     """
-    traits, wanted = op.definition.traits, inspect.signature(rule_of).parameters
+    traits, wanted = op.definition.optimizer, inspect.signature(rule_of).parameters
 
     @functools.lru_cache(256)
     def settled(count, **attrs):
