@@ -14,7 +14,6 @@ from ..arrays import check_values, writable
 from ..errors import ShapeMismatchError
 from ..registry import Dense, op
 from .shared.optimizer import optimizer
-from .shared.optimizer_record import Step
 from .shared.updates import LEAST_DIVISOR, adam_rate, corrections, nesterov_rates, per_row, row_means
 
 
@@ -41,7 +40,7 @@ ADAM = {(2, True): "adam", (2, False): "unscaled_adam", (3, True): "amsgrad", (3
 def _adam_numbers(count, lr, beta1, beta2, epsilon, iteration, rectified, corrected_epsilon):
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
     epsilon = corrected(epsilon, beta1, beta2, iteration) if corrected_epsilon else epsilon
-    return Step(ADAM[count, scaled], (rate, 1 - beta1, 1 - beta2, epsilon))
+    return ADAM[count, scaled], (rate, 1 - beta1, 1 - beta2, epsilon)
 
 
 @optimizer(
@@ -100,7 +99,7 @@ def adam(
 
 def _rowwise_adam_numbers(lr, beta1, beta2, epsilon, iteration, rectified):
     rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
-    return Step("rowwise_adam" if scaled else "unscaled_adam", (rate, 1 - beta1, 1 - beta2, epsilon))
+    return "rowwise_adam" if scaled else "unscaled_adam", (rate, 1 - beta1, 1 - beta2, epsilon)
 
 
 @optimizer("RowwiseAdam", "Adam with one average of squares per row.", rowwise=True, numbers=_rowwise_adam_numbers)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from .shared.optimizer import optimizer
-from .shared.optimizer_record import Step
 from .shared.updates import LEAST_DIVISOR
 
 
@@ -22,7 +21,7 @@ def check_dampening(nesterov, dampening):
 def _momentum_numbers(lr, momentum, dampening, nesterov, rate_in_velocity):
     check_dampening(nesterov, dampening)
     inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
-    return Step("nesterov" if nesterov else "momentum", (momentum, (1 - dampening) * inner, outer))
+    return "nesterov" if nesterov else "momentum", (momentum, (1 - dampening) * inner, outer)
 
 
 @optimizer(
@@ -109,7 +108,7 @@ def _rmsprop_numbers(count, lr, decay, momentum, epsilon, epsilon_in_root, rate_
     inside, beside = (epsilon, 0.0) if epsilon_in_root else (0.0, epsilon)
     inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
     numbers = inner, 1 - decay, momentum, inside, outer, beside, decay
-    return Step("rmsprop" if count == 2 else "centered_rmsprop", numbers)
+    return "rmsprop" if count == 2 else "centered_rmsprop", numbers
 
 
 @optimizer(

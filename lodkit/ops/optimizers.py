@@ -12,7 +12,7 @@ from ..lod import SelectedRows
 from ..registry import Dense, op
 from .shared import plain
 from .shared.optimizer import apply, optimizer
-from .shared.optimizer_record import Step, describe
+from .shared.optimizer_record import describe
 from .shared.selected_parameters import key_positions, refuse_rest, sort_keys
 from .shared.updates import (
     LEAST_DIVISOR,
@@ -118,7 +118,7 @@ describe(sgd, "SGD", "Steps against the gradient.", touches_all=False, numbers=l
 
 
 def _adagrad_numbers(lr, epsilon, decay):
-    return (lr, epsilon) if decay == 1 else Step("decaying_adagrad", (lr, epsilon, decay))
+    return (lr, epsilon) if decay == 1 else ("decaying_adagrad", (lr, epsilon, decay))
 
 
 @optimizer(
@@ -209,7 +209,7 @@ def _ftrl_numbers(count, lr, beta, l1, l2, lr_power):
     if not root:
         # The logarithm of 0, minus infinity, makes a power of 0; times a power of 0 it were NaN, not 1.
         numbers = *numbers, -lr_power, 0.0 if lr_power else LEAST_DIVISOR
-    return Step(FTRL[count == 1, root], numbers)
+    return FTRL[count == 1, root], numbers
 
 
 @optimizer(

@@ -55,9 +55,10 @@ def rule_of(op):
     @functools.wraps(numbers)
     def rule(**attrs):
         found = numbers(**attrs)
-        if type(found) is tuple:
+        if type(found[0]) is not str:
             return Rule(usual, found)
-        return Rule(getattr(steps, found.name), found.numbers, pairs=pairs and attrs["count"] == 1)
+        made = Rule(getattr(steps, found[0]), found[1])
+        return made._replace(pairs=True) if pairs and attrs["count"] == 1 else made
 
     return rule
 

@@ -13,13 +13,6 @@ from ...registry import Op
 from .updates import check_rule, limited
 
 
-class Step(NamedTuple):
-    """A step of kernels/common/optimizer_steps.py, by name, and its numbers."""
-
-    name: str
-    numbers: tuple
-
-
 class OptimizerRecord(NamedTuple):
     """What there is to know of an optimizer beside its definition: everything else of it is made from both.
 
@@ -35,8 +28,9 @@ class OptimizerRecord(NamedTuple):
     touches_all : callable
         Whether rows without gradient change too, of the attributes of the rule.
     numbers : callable, optional
-        Numbers of its step, of the attributes that it names, and of ``count``, the number of states: a tuple for the
-        step of the operator's name, or a ``Step``. None where the operator has kernels of its own.
+        Numbers of its step, a tuple, of the attributes that it names, and of ``count``, the number of states. The step
+        is that of the operator's name in kernels/common/optimizer_steps.py; of several the name comes with the numbers,
+        ``"name", numbers``. None where the operator has kernels of its own.
     flags : dict
         Name of a flag of the class -> the optional state that is kept where it is True.
     class_defaults : dict
