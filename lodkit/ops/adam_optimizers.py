@@ -33,6 +33,12 @@ def direction_numbers(beta1, beta2, epsilon, iteration, bias_correction):
     return adam_rate(1.0, beta1, beta2, iteration, False)[0], corrected(epsilon, beta1, beta2, iteration)
 
 
+def _numbers(lr, beta1, beta2, epsilon, iteration):
+    """Return the rate, the shares of the new, and epsilon: for averages that are corrected for zeros at first."""
+    rate = adam_rate(lr, beta1, beta2, iteration, False)[0]
+    return rate, 1 - beta1, 1 - beta2, corrected(epsilon, beta1, beta2, iteration)
+
+
 #: The steps of adam: by the number of states, and whether they are divided by the root of the squares.
 ADAM = {(2, True): "adam", (2, False): "unscaled_adam", (3, True): "amsgrad", (3, False): "unscaled_amsgrad"}
 
@@ -131,8 +137,9 @@ def rowwise_adam(
 @optimizer(
     "AdamW",
     "Adam with decoupled weight decay.",
-    numbers=lambda count, lr, beta1, beta2, epsilon, iteration: _adam_numbers(
-        count, lr, beta1, beta2, epsilon, iteration, False, True
+    numbers=lambda count, lr, beta1, beta2, epsilon, iteration: (
+        ADAM[count, True],
+        _numbers(lr, beta1, beta2, epsilon, iteration),
     ),
     flags={"amsgrad": "largest"},
     defaults={"weight_decay": 0.01, "decoupled": True},
