@@ -250,6 +250,26 @@ def radam(param, grad, moment1, moment2, /, *, lr, iteration, beta1=0.9, beta2=0
     return param - rate * moment1 / divisor, moment1, moment2
 
 
+@optimizer(
+    "AdaBelief",
+    "Adam over how far gradients are from their average.",
+    numbers=lambda lr, beta1, beta2, epsilon, iteration: (*_numbers(lr, beta1, beta2, epsilon, iteration), epsilon),
+)
+def adabelief(param, grad, moment, spread, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-16):
+    """adam over how far gradients are from their average: larger steps where they agree; returns all that changed.
+
+    ``spread = beta2 * spread + (1 - beta2) * (grad - moment)**2 + epsilon``, by the moment after this step, stands in
+    place of adam's squares; ``corrected_epsilon``.
+
+    >>> adabelief(np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(4)
+    array([-0.1111])
+    """
+    moment = beta1 * moment + (1 - beta1) * grad
+    spread = beta2 * spread + (1 - beta2) * (grad - moment) ** 2 + epsilon
+    divisor = np.maximum(np.sqrt(spread) + corrected(epsilon, beta1, beta2, iteration), LEAST_DIVISOR)
+    return param - adam_rate(lr, beta1, beta2, iteration, False)[0] * moment / divisor, moment, spread
+
+
 @op(updates=True)
 def advance_power(power: Dense, /, *, beta: float) -> Dense:
     """``power *= beta``, in place: the power of beta that Paddle keeps beside the moments of adam; returns it.
