@@ -31,13 +31,8 @@ from .shared.updates import (
 
 
 def prepare(on, name, param, grad, states, what, total, duplicates):
-    """Check all inputs before a rate is made of them.
-
-    Returns
-    -------
-    before, square
-        The number to update, and the squared norm of the gradient: of its merged rows unless ``duplicates`` are
-        ``sequential``.
+    """Check all inputs before a rate is made of them. Returns the number to update, and the gradient's squared norm: of
+    its merged rows unless ``duplicates`` are ``sequential``.
     """
     check_update(name, param, grad, ("moment",) if states else (), states)
     if tuple(total.shape) != (1,):
@@ -92,6 +87,8 @@ def wngrad(
     scale : array of shape (1,)
         One number for the parameter; ones at first. On a GPU the call synchronises to read it.
     lr : float or one-element array
+    epsilon : float
+        Added to the divisor.
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: added up before they are squared, or not (Caffe2).
 
@@ -132,6 +129,8 @@ def storm(
     total : array of shape (1,)
         Squares of all gradients so far; zero at first. On a GPU the call synchronises to read it.
     lr : float or one-element array
+    momentum, beta : float
+        As in the formulas.
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
     lazy : bool
@@ -175,6 +174,10 @@ def lars(param, grad, velocity, /, *, lr, momentum=0.9, coefficient=1e-3, weight
     ----------
     velocity : array like param
         Zeros at first.
+    coefficient : float
+        Share of the parameter's norm that a step has.
+    weight_decay : float
+        Share of the parameter that is added to the gradient.
     lazy : bool
         True if SelectedRows leave other rows alone; norms are those of the listed rows then.
     lr, duplicates, maximize, clip_value, clip_norm, mask
@@ -217,6 +220,8 @@ def lamb(
     bias_correction : bool
         Without, moments are not corrected for zeros at first: the step is ``moment1 / (sqrt(moment2) + epsilon)``, as
         in Paddle before 2.1.
+    weight_decay : float
+        Share of the parameter that is added to the step.
     lazy : bool
         True if SelectedRows leave other rows alone; norms are those of the listed rows then.
     lr, duplicates, maximize, clip_value, clip_norm, mask
