@@ -106,7 +106,7 @@ class Other:
         (lambda: optim.Adagrad({"a": TABLE}), TypeError, "Adagrad needs lr, the learning rate: Adagrad("),
         (lambda: optim.RMSProp, AttributeError, "'lodkit.optim' has no attribute 'RMSProp'; did you mean RMSprop?"),
         (lambda: optim.SparseAdam, AttributeError, "has no attribute 'SparseAdam'; use Adam(..., lazy=True)"),
-        (lambda: optim.Nothing, AttributeError, "has no attribute 'Nothing'; there are Adadelta, Adagrad,"),
+        (lambda: optim.Nothing, AttributeError, "has no attribute 'Nothing'; there are Ada"),
         (lambda: lodkit.OPS["bogus"], KeyError, "no operator is called 'bogus'; "),
     ],
 )
