@@ -9,6 +9,7 @@ from . import testing as testing
 from . import typing as typing
 from ._operators import abs as abs
 from ._operators import abs_grad as abs_grad
+from ._operators import adabelief as adabelief
 from ._operators import adadelta as adadelta
 from ._operators import adagrad as adagrad
 from ._operators import adam as adam
@@ -51,6 +52,7 @@ from ._operators import dropout as dropout
 from ._operators import edit_distance as edit_distance
 from ._operators import elementwise_mul as elementwise_mul
 from ._operators import embedding_bag as embedding_bag
+from ._operators import embedding_bag_adabelief as embedding_bag_adabelief
 from ._operators import embedding_bag_adadelta as embedding_bag_adadelta
 from ._operators import embedding_bag_adagrad as embedding_bag_adagrad
 from ._operators import embedding_bag_adam as embedding_bag_adam
@@ -362,6 +364,7 @@ __all__ = [
     "VarType",
     "Vocabulary",
     "abs_grad",
+    "adabelief",
     "adadelta",
     "adagrad",
     "adam",
@@ -412,6 +415,7 @@ __all__ = [
     "edit_distance",
     "elementwise_mul",
     "embedding_bag",
+    "embedding_bag_adabelief",
     "embedding_bag_adadelta",
     "embedding_bag_adagrad",
     "embedding_bag_adam",

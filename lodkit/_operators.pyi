@@ -76,6 +76,86 @@ Return the gradient of ``abs``: that of the result, with the sign of ``x``; 0 at
 array([-5.,  0.,  5.])
 """
 
+class _Adabelief(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        grad: ArrayLike | SelectedRows,
+        moment: Array,
+        spread: Array,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-16,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """adam over how far gradients are from their average: larger steps where they agree; returns all that changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        grad: A | ArrayLike | SelectedRows,
+        moment: A,
+        spread: A,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-16,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        mask: Array | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> tuple[A, A, A]:
+        """adam over how far gradients are from their average: larger steps where they agree; returns all that changed."""
+
+adabelief: _Adabelief
+r"""adabelief(param: Dense, grad: Dense | SelectedRows, moment: Dense, spread: Dense, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-16, duplicates: Duplicates = 'merge', lazy: bool = False, weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, clip_norm: float | None = None, mask: np.ndarray | None = None, rounding_seed: int | None = None) -> tuple[Dense, Dense, Dense]
+
+adam over how far gradients are from their average: larger steps where they agree; returns all that changed.
+
+``spread = beta2 * spread + (1 - beta2) * (grad - moment)**2 + epsilon``, by the moment after this step, stands in
+place of adam's squares; ``corrected_epsilon``.
+
+Parameters
+----------
+moment, spread : arrays like param
+    Zeros at first.
+lr : float or one-element array
+    Learning rate.
+iteration : int or one-element array
+    Number of steps before this one.
+beta1, beta2 : float
+    Share of an average that a step keeps.
+epsilon : float
+    Added to the divisor.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
+
+>>> adabelief(np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(4)
+array([-0.1111])
+"""
+
 class _Adadelta(UpdatingOp[..., Any]):
     @overload
     def __call__(
@@ -138,6 +218,11 @@ Parameters
 square, change : arrays like param
     Averages of the squares of gradients and of steps; zeros at first.
 lr : float or one-element array
+    Learning rate.
+decay : float
+    Share of an average that a step keeps.
+epsilon : float
+    Added to the divisor.
 duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
     As in sgd.
 
@@ -204,9 +289,12 @@ Parameters
 ----------
 moment : array like param
     Accumulated squares; usually zeros at first.
-lr : float or one-element array
 decay : float
     Factor of the moment at each step.
+lr : float or one-element array
+    Learning rate.
+epsilon : float
+    Added to the divisor.
 duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
     As in sgd.
 
@@ -289,15 +377,20 @@ moment1, moment2 : arrays like param
     Averages of the gradient and of its squares; zeros at first.
 largest : array like param, optional
     AMSGrad: the largest ``moment2`` so far, which divides in its place; zeros at first.
-lr : float or one-element array
-iteration : int or one-element array
-    Number of steps before this one.
 rectified : bool
     RAdam: the first steps are not divided by the root of the averaged squares, the next ones are shortened.
     Caffe2's enableRAdam.
 corrected_epsilon : bool
     Add epsilon to the root that is corrected for zeros at first, as PyTorch and Paddle 2 do; it is
     ``epsilon * sqrt(1 - beta2**t)`` then.
+lr : float or one-element array
+    Learning rate.
+iteration : int or one-element array
+    Number of steps before this one.
+beta1, beta2 : float
+    Share of an average that a step keeps.
+epsilon : float
+    Added to the divisor.
 duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
     As in sgd.
 
@@ -1834,8 +1927,14 @@ Parameters
 ----------
 moment : array like param
     Average of squares; zeros at first.
-lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-    As in adagrad.
+lr : float or one-element array
+    Learning rate.
+decay : float
+    Share of an average that a step keeps.
+epsilon : float
+    Added to the divisor.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
 
 >>> decayed_adagrad(np.zeros(1), np.array([2.]), np.zeros(1), lr=1.0, decay=0.75, epsilon=0.0)
 (array([-2.]), array([1.]))
@@ -2215,6 +2314,91 @@ Examples
 array([[ 8., 10.],
        [ 0.,  0.],
        [ 2.,  3.]])
+"""
+
+class _EmbeddingBagAdabelief(UpdatingOp[..., Any]):
+    @overload
+    def __call__(
+        self,
+        param: Array,
+        ids: LoDTensorLike,
+        grad: ArrayLike,
+        moment: Array,
+        spread: Array,
+        weights: ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-16,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[Array, Array, Array]:
+        """``adabelief`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+    @overload
+    def __call__(
+        self,
+        param: A,
+        ids: LoDTensorLike,
+        grad: A | ArrayLike,
+        moment: A,
+        spread: A,
+        weights: A | ArrayLike | None = None,
+        /,
+        *,
+        lr: Scalar,
+        iteration: Scalar,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-16,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        pool: Literal['sum', 'mean', 'sqrt'] = 'sum',
+    ) -> tuple[A, A, A]:
+        """``adabelief`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed."""
+
+embedding_bag_adabelief: _EmbeddingBagAdabelief
+r"""embedding_bag_adabelief(param: Dense, ids: LoDTensor, grad: Dense, moment: Dense, spread: Dense, weights: Dense | None = None, /, *, lr: Scalar, iteration: Scalar, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-16, duplicates: Duplicates = 'merge', weight_decay: float = 0.0, decoupled: bool = False, maximize: bool = False, clip_value: float | None = None, pool: MeanPool = 'sum') -> tuple[Dense, Dense, Dense]
+
+``adabelief`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
+
+The same as ``adabelief(param, table_grad, moment, spread, lazy=True)`` with ``table_grad = embedding_bag_grad(param, ids,
+grad, weights, pool=pool)``, without an array of one row per id: rows that no id names stay as they are.
+
+Parameters
+----------
+param : array of shape (height, *item)
+    The table.
+ids : LoDTensor of int32 or int64
+    The innermost sequences are the bags.
+grad : array of shape (bags, *item)
+    Gradient of the result of ``embedding_bag``.
+weights : array of shape (number of ids,), optional
+    One factor per id, with sum and mean.
+pool : {"sum", "mean", "sqrt"}
+moment, spread, lr, iteration, beta1, beta2, epsilon, duplicates, weight_decay, decoupled, maximize, clip_value
+    As in ``adabelief``.
+
+Raises
+------
+RowIndexError
+    An id is negative or not below the height. Nothing was changed then.
+
+>>> param, grad = np.ones((3, 2)), np.ones((1, 2))
+>>> _ = embedding_bag_adabelief(param, LoDTensor([2, 2], [[2]]), grad, np.zeros((3, 2)), np.zeros((3, 2)), lr=0.5, iteration=0)
+>>> param[:2]
+array([[1., 1.],
+       [1., 1.]])
 """
 
 class _EmbeddingBagAdadelta(UpdatingOp[..., Any]):
@@ -5187,6 +5371,8 @@ moment1, moment2, iteration, beta1, beta2, epsilon
 bias_correction : bool
     Without, moments are not corrected for zeros at first: the step is ``moment1 / (sqrt(moment2) + epsilon)``, as
     in Paddle before 2.1.
+weight_decay : float
+    Share of the parameter that is added to the step.
 lazy : bool
     True if SelectedRows leave other rows alone; norms are those of the listed rows then.
 lr, duplicates, maximize, clip_value, clip_norm, mask
@@ -5255,10 +5441,18 @@ Parameters
 ----------
 velocity : array like param
     Zeros at first.
+coefficient : float
+    Share of the parameter's norm that a step has.
+weight_decay : float
+    Share of the parameter that is added to the gradient.
 lazy : bool
     True if SelectedRows leave other rows alone; norms are those of the listed rows then.
 lr, duplicates, maximize, clip_value, clip_norm, mask
     As in sgd; duplicates are merged. On a GPU the call synchronises to read the norms.
+momentum : float
+    Share of the velocity that a step keeps.
+epsilon : float
+    Added to the divisor.
 
 >>> lars(np.array([3., 4.]), np.array([0., 5.]), np.zeros(2), lr=1.0, coefficient=0.1)
 (array([3. , 3.5]), array([0. , 0.5]))
@@ -5996,9 +6190,14 @@ Parameters
 ----------
 moment : array like param
     The averaged gradient; zeros at first.
+decoupled : bool
+    As in sgd; True for the decay of the paper.
 lr : float or one-element array
-duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-    As in sgd; the paper's decay is ``decoupled``.
+    Learning rate.
+beta1, beta2 : float
+    Share of an average that a step keeps.
+duplicates, lazy, weight_decay, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
 
 >>> lion(np.zeros(3), np.array([5., -0.1, 0.]), np.zeros(3), lr=0.5, beta2=0.5)
 (array([-0.5,  0.5,  0. ]), array([ 2.5 , -0.05,  0.  ]))
@@ -7019,7 +7218,6 @@ Parameters
 ----------
 velocity : array like param
     Usually zeros at first.
-lr : float or one-element array
 dampening : float
     PyTorch takes the first step, from zeros, without.
 nesterov : bool
@@ -7029,8 +7227,14 @@ rate_in_velocity : bool
 return_step : bool
     Also return the step that was subtracted from the parameter: an array like the gradient, or like the value of
     SelectedRows, whose duplicates must be sequential.
-duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-    As in sgd; with ``lazy`` rows that SelectedRows do not list keep their velocity too.
+lazy : bool
+    True if rows that SelectedRows do not list stay, and keep their velocity.
+lr : float or one-element array
+    Learning rate.
+momentum : float
+    Share of the velocity that a step keeps.
+duplicates, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
 
 >>> param, velocity = np.zeros(2), np.ones(2)
 >>> momentum(param, np.array([1., 2.]), velocity, lr=0.5, momentum=0.5)
@@ -7721,8 +7925,12 @@ Parameters
 ----------
 moment : array like param
     Accumulated squares.
-lr, l1, l2, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+l1, l2
     As in proximal_gd.
+lr : float or one-element array
+    Learning rate.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
 
 >>> proximal_adagrad(np.ones(1), np.array([3.]), np.full(1, 16.), lr=0.5, l1=0.2)
 (array([0.6]), array([25.]))
@@ -7784,7 +7992,9 @@ Parameters
 ----------
 l1, l2 : float
     ``l1`` makes parameters exactly 0.
-lr, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+lr : float or one-element array
+    Learning rate.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
     As in sgd.
 
 >>> proximal_gd(np.array([1., 0.2]), np.array([1., 0.]), lr=0.5, l1=0.5)
@@ -8505,11 +8715,18 @@ square, velocity : arrays like param
     The average of squares, and the decayed sum of earlier steps; zeros at first.
 mean : array like param, optional
     Centered: the average of gradients, whose square is subtracted from the average of squares; zeros at first.
-lr : float or one-element array
 epsilon_in_root : bool
     False: divide by ``sqrt(square) + epsilon``.
 rate_in_velocity : bool
     False: the learning rate scales the velocity, not what is added to it.
+lr : float or one-element array
+    Learning rate.
+decay : float
+    Share of an average that a step keeps.
+momentum : float
+    Share of the velocity that a step keeps.
+epsilon : float
+    Added to the divisor.
 duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
     As in sgd.
 
@@ -8629,8 +8846,12 @@ Caffe2's RowWiseSparseAdagrad, FBGEMM's exact_rowwise_adagrad: the state of a ta
 Parameters
 ----------
 moment : array of shape (rows of param,)
-lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-    As in adagrad.
+lr : float or one-element array
+    Learning rate.
+epsilon : float
+    Added to the divisor.
+duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    As in sgd.
 
 >>> param, moment = np.zeros((3, 2)), np.zeros(3)
 >>> rowwise_adagrad(param, SelectedRows([2], [[3., 4.]], 3), moment, lr=1.0)[1]
@@ -12599,6 +12820,8 @@ moment : array like param
 total : array of shape (1,)
     Squares of all gradients so far; zero at first. On a GPU the call synchronises to read it.
 lr : float or one-element array
+momentum, beta : float
+    As in the formulas.
 duplicates : {"merge", "sequential"}
     Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
 lazy : bool
@@ -13070,6 +13293,8 @@ Parameters
 scale : array of shape (1,)
     One number for the parameter; ones at first. On a GPU the call synchronises to read it.
 lr : float or one-element array
+epsilon : float
+    Added to the divisor.
 duplicates : {"merge", "sequential"}
     Rows that SelectedRows lists twice: added up before they are squared, or not (Caffe2).
 

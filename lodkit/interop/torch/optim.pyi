@@ -17,6 +17,27 @@ class Optimizer(torch.optim.Optimizer):
     rule: type[_rules.Optimizer]
     def __init__(self, params: _Params, lr: Number | torch.Tensor, **attrs: Any) -> None: ...
 
+class AdaBelief(Optimizer):
+    """Adam over how far gradients are from their average."""
+
+    def __init__(
+        self,
+        params: _Params,
+        lr: Number | torch.Tensor,
+        *,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-16,
+        duplicates: Literal['merge', 'sequential'] = 'merge',
+        lazy: _Bool = False,
+        weight_decay: Number = 0.0,
+        decoupled: _Bool = False,
+        maximize: _Bool = False,
+        clip_value: Number | None = None,
+        clip_norm: Number | None = None,
+        rounding_seed: Integer | None = None,
+    ) -> None: ...
+
 class Adadelta(Optimizer):
     """Steps scaled by the size of earlier ones."""
 
@@ -480,6 +501,7 @@ class WNGrad(Optimizer):
 
 __all__ = [
     "Optimizer",
+    "AdaBelief",
     "Adadelta",
     "Adagrad",
     "Adam",
