@@ -50,15 +50,13 @@ ITSELF = (1.0, 1.0, 1.0, math.inf)
 
 def rule_of(op):
     """A function of attributes by name: the rule of an operator, by the numbers of its record."""
-    optimizer, usual = op.definition.optimizer, getattr(steps, op.name, None)
-    numbers, pairs = optimizer.numbers, optimizer.pairs
+    numbers, pairs = op.definition.optimizer.numbers, op.definition.optimizer.pairs
 
     @functools.wraps(numbers)
     def rule(**attrs):
         found = numbers(**attrs)
-        if type(found[0]) is not str:
-            return Rule(usual, found)
-        made = Rule(getattr(steps, found[0]), found[1])
+        name, found = found if type(found[0]) is str else (op.name, found)
+        made = Rule(getattr(steps, name), found)
         return made._replace(pairs=True) if pairs and attrs["count"] == 1 else made
 
     return rule
@@ -71,9 +69,8 @@ def normalize_rule(norm, use_max_norm, param):
     """The rule of sparse_normalize: a row is its own gradient, and its squares the row's."""
     check_rule(norm=norm)
     columns = math.prod(param.shape[1:])
-    return Rule(
-        row_steps.normalize_down if use_max_norm else row_steps.normalize, (norm, columns), ITSELF, rowwise=True
-    )
+    step = row_steps.normalize_down if use_max_norm else row_steps.normalize
+    return Rule(step, (norm, columns), ITSELF, rowwise=True)
 
 
 def lp_rule(p, reg_lambda):

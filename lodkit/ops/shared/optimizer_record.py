@@ -116,6 +116,7 @@ def describe(operator, title, summary, /, *, touches_all=True, **more):
 
 
 def optimizers_in(module):
-    """The operators of a family that have a record."""
-    found = (x for x in vars(module).values() if isinstance(x, Op) and hasattr(x.definition, "optimizer"))
-    return [operator for operator in found if operator.definition.__module__ == module.__name__]
+    """The operators of a family whose kernels are made from their records."""
+    found = (x for x in vars(module).values() if isinstance(x, Op) and x.definition.__module__ == module.__name__)
+    records = ((x, getattr(x.definition, "optimizer", None)) for x in found)
+    return [operator for operator, record in records if record and record.numbers]
