@@ -6,8 +6,8 @@ import builtins
 import os
 import sys
 
-from . import loading
-from .interpreters import check_interpreter
+from .base import loading
+from .base.loading import check_interpreter
 
 __version__ = "0.1.0"
 check_interpreter()
@@ -20,21 +20,20 @@ _HOMES = {
     "lod.batching": ("batches", "concat", "split"),
     "lod.levels": ("check_lod",),
     "lod.vocabulary": ("UnknownWordError", "Vocabulary", "vocabulary"),
-    "features.features": ("Features",),
-    "recurrent.dynamic_rnn": ("dynamic_rnn",),
-    "recurrent.layers": ("bidirectional", "stacked"),
-    "tables.growing": ("GrowingTable",),
+    "models.features": ("Features",),
+    "models.dynamic_rnn": ("dynamic_rnn",),
+    "models.recurrent_layers": ("bidirectional", "stacked"),
+    "models.growing_table": ("GrowingTable",),
     "arrays.numpy_arrays": ("empty",),
     "arrays.bounds": ("bounds_check",),
     "registry": ("Dense", "OPS", "op", "run"),
     "registry.wire": ("DescError",),
     "registry.desc": ("LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
-    "registry.tape": ("Tape",),
-    "registry.recording": ("parameter", "stop_gradient"),
+    "tape": ("Tape", "parameter", "stop_gradient"),
     "registry.warmup": ("warmup",),
-    "storage": ("StorageError", "load", "save"),
+    "models.storage": ("StorageError", "load", "save"),
     "jit.threading_layer": ("get_num_threads", "set_num_threads"),
-    "errors": (
+    "base.errors": (
         "DTypeError",
         "DeviceError",
         "LoDError",
@@ -68,7 +67,7 @@ def __getattr__(name):
         near = difflib.get_close_matches(name, _public(), n=3)
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-    if name not in _HOME_OF or name in ("OPS", "op", "run", "warmup"):
+    if name not in _HOME_OF or name in ("OPS", "Tape", "op", "run", "warmup"):
         loading.load(".ops", __name__)
     value = getattr(loading.load(f".{_HOME_OF.get(name, 'ops')}", __name__), name)
     globals()[name] = value

@@ -126,7 +126,7 @@ def main(argv=None):
         if options.command is None and options.predict is None:
             what = LIBRARY if options.data == "stdlib" else options.data or options.resume or LIBRARY
             say(f"reading {what}")  # before NumPy and Numba are imported, which takes a second
-        from .errors import LodkitError
+        from .base.errors import LodkitError
 
         code = run(options)
         sys.stdout.flush()  # a full disk is an error here, and not at the end of the interpreter

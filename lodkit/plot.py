@@ -14,9 +14,9 @@ import numpy as np
 
 from .arrays import to_device
 from .arrays.types import Integer
+from .base.tracebacks import surface
 from .lod import LoDTensor, SelectedRows
 from .lod.repr_text import amount, few, headline, summary
-from .tracebacks import surface
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .arrays import is_array, to_device
-from .features.features import Features
 from .lod import LoDTensor, SelectedRows, levels
+from .models.features import Features
 
 __all__ = ["assert_allclose", "assert_equal"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lodkit
 from lodkit import LoDTensor, RankTable, SelectedRows
+from lodkit.registry.public_call import AdaptedCall
 from lodkit.registry.representation import place_of
 
 
@@ -41,3 +42,16 @@ def value_text(x):
     if not hasattr(x, "dtype") or not hasattr(x, "tolist"):
         return f"{x.dtype}{list(x.shape)}" if hasattr(x, "dtype") else f"{x!r:.200}"
     return f"{x.dtype}{list(x.shape)}" + (f"={x.tolist()}" if x.size <= 12 else "")
+
+
+def record_calls(setattr, note):
+    """Call ``note`` with the name of each operator that is called, however it is; ``setattr`` may be monkeypatch's."""
+    for op in lodkit.OPS.values():
+
+        def recording(op, /, *inputs, _call=op._call, **attrs):
+            note(op.name)
+            return _call(op, *inputs, **attrs)
+
+        setattr(op, "_call", recording)
+        if not isinstance(op, AdaptedCall):
+            setattr(type(op), "__call__", recording)

@@ -6,7 +6,7 @@ import numpy as np
 
 import lodkit
 from lodkit import LoDTensor
-from lodkit.registry.tape import is_floating
+from lodkit.tape.tape import is_floating
 
 rng = np.random.default_rng(0)
 MATRIX, OTHER, CONSTANT = rng.normal(size=(3, 3, 4))

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import lodkit
-from lodkit import arrays
+from lodkit import OutputError, arrays
 from lodkit.arrays import pages
-from lodkit.errors import OutputError
 
 BIG = (arrays.BIG // 4 + 1000,)
 needs_mappings = pytest.mark.skipif(not hasattr(mmap, "MAP_PRIVATE"), reason="memory comes from NumPy there")

@@ -18,8 +18,8 @@ from cuda import bindings
 
 from lodkit import DeviceError
 from lodkit.arrays.cuda import launcher, private_numba
-from lodkit.arrays.cuda.host import host_numbers
 from lodkit.arrays.cuda.kernels import _copy
+from lodkit.arrays.cuda.libraries import host_numbers
 from lodkit.arrays.cuda.views import View
 from lodkit.jit import simd
 from lodkit.jit.fingerprint import fingerprint

@@ -14,13 +14,13 @@ import pytest
 from conftest import tracing
 
 import lodkit
-from lodkit.files import ACCESS, replacing
+from lodkit.base.files import ACCESS, replacing
 
 fcntl = pytest.importorskip("fcntl")
 
 WRITES = """
 import sys, time
-from lodkit.files import replacing
+from lodkit.base.files import replacing
 with replacing(sys.argv[1]) as file:
     file.write(b"half")
     file.flush()

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from lodkit.storage.header import header, read_header
+from lodkit.models.storage.npz import header, read_header
 
 
 @pytest.fixture

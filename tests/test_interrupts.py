@@ -13,8 +13,8 @@ from numba import extending
 from samples import SAMPLES
 
 import lodkit
+from lodkit.base.signals import uninterrupted
 from lodkit.jit import njit
-from lodkit.signals import uninterrupted
 
 UPDATES = [name for name, op in lodkit.OPS.items() if op.updates]
 MOST = 12  # samples of an operator

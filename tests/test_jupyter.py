@@ -16,7 +16,7 @@ from lodkit.optim import SGD, Adam
 from lodkit.registry import operators
 from lodkit.registry.docstrings import sections
 from lodkit.registry.listing import without_gradients
-from lodkit.registry.tape_calls import SHOWN
+from lodkit.tape.calls import SHOWN
 
 
 def elements(html, name):

@@ -13,8 +13,7 @@ import pytest
 from lodkit.__main__ import main
 from lodkit.demo import info, process, progress, train
 from lodkit.demo.config import DEFAULTS, POOLS, RATES, Config
-from lodkit.demo.models import MODELS
-from lodkit.demo.optimizers import OPTIMIZERS
+from lodkit.demo.models import MODELS, OPTIMIZERS
 from lodkit.demo.progress import Bar, Kernels
 from lodkit.jit import cache, threading_layer
 

@@ -9,8 +9,8 @@ import pytest
 from differences import CONSTANT, MATRIX, OTHER, agrees, rng
 
 import lodkit
-from lodkit.arrays import array_functions, array_gradients, array_methods  # noqa: F401
 from lodkit.arrays.recorded import FUNCTIONS, UFUNCS
+from lodkit.tape import array_functions, array_gradients, array_methods  # noqa: F401
 
 
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda ufunc: ufunc.__name__)

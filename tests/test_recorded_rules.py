@@ -11,8 +11,8 @@ from differences import CUBE, MATRIX, agrees, differences, rng
 
 import lodkit
 from lodkit import LodkitError, LoDTensor
-from lodkit.arrays import array_functions, array_gradients, array_methods  # noqa: F401
 from lodkit.arrays.recorded import RecordedArray
+from lodkit.tape import array_functions, array_gradients, array_methods  # noqa: F401
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ def test_one_operator_selects_by_kind():
     lodkit.sgd(param, GRAD, lr=1.0)
     np.testing.assert_array_equal(param, [[0, 0], [0, 0], [-1, -1]])
     one, rows = lodkit.sgd.select(PARAM, GRAD), lodkit.sgd.select(GRAD, GRAD)
-    assert (one.__name__, rows.__name__) == ("sgd", "sgd_selected")
-    assert lodkit.sum.select(PARAM, PARAM) is not lodkit.sum.select(GRAD, GRAD)
+    assert (one.__name__, rows.__name__) == ("sgd_rows", "sgd_selected")
+    assert lodkit.sum.select(PARAM, PARAM) != lodkit.sum.select(GRAD, GRAD)
 
 
 def test_run_by_name_and_unknown_names():

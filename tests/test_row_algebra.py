@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import lodkit
 from lodkit import SelectedRows
-from lodkit.registry.recording import Call
+from lodkit.registry import Call
 
 
 @st.composite

@@ -9,8 +9,8 @@ import types
 import pytest
 from conftest import tracing
 
-from lodkit import signals
-from lodkit.signals import uninterrupted
+from lodkit.base import signals
+from lodkit.base.signals import uninterrupted
 
 
 class Timeout(Exception):

@@ -205,7 +205,7 @@ def test_a_file_of_an_earlier_version(tmp_path):
 def test_what_cannot_be_saved(tmp_path, monkeypatch, suffix, values, error, message):
     file = tmp_path / f"state{suffix}"
     lodkit.save(file, {"old": 1})
-    monkeypatch.setattr(lodkit.storage, "replacing", lambda path: pytest.fail("a file was opened"))
+    monkeypatch.setattr(lodkit.models.storage, "replacing", lambda path: pytest.fail("a file was opened"))
     with pytest.raises(error, match=message):
         lodkit.save(file, values)
     assert lodkit.load(file) == {"old": 1}
@@ -238,7 +238,7 @@ def test_keys_are_their_texts(tmp_path, suffix):
 def test_memory_that_ends_while_a_file_is_written(tmp_path, monkeypatch, suffix):
     file = tmp_path / f"x{suffix}"
     lodkit.save(file, {"old": 1})
-    monkeypatch.setattr(getattr(lodkit.storage, suffix[1:]), "check", lambda arrays: None)
+    monkeypatch.setattr(getattr(lodkit.models.storage, suffix[1:]), "check", lambda arrays: None)
     with pytest.raises(SizeError, match="'a': there is no memory for a copy in order"):
         lodkit.save(file, {"a": HUGE})
     assert lodkit.load(file) == {"old": 1}
@@ -258,7 +258,7 @@ def test_an_interrupt_leaves_the_old_file(tmp_path, monkeypatch):
         file = tmp_path / f"x{suffix}"
         lodkit.save(file, {"old": 1})
         with monkeypatch.context() as patch:
-            patch.setattr(lodkit.storage.os, "fsync", lambda _: 1 / 0)
+            patch.setattr(lodkit.models.storage.os, "fsync", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 lodkit.save(file, VALUES)
         assert lodkit.load(file) == {"old": 1}

@@ -15,7 +15,8 @@ import pytest
 
 import lodkit
 import lodkit.paddle
-from lodkit import LoDTensor, SelectedRows, StorageError, files
+from lodkit import LoDTensor, SelectedRows, StorageError
+from lodkit.base import files
 
 
 @pytest.mark.parametrize("mapped", [False, True])

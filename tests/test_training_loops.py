@@ -37,5 +37,5 @@ def test_a_rate_that_moves(name):
     lookups = []
     for step in range(4):
         op(*inputs, lr=0.5 / (1 + step), **attrs, **({"iteration": step} if counts else {}))
-        lookups.append(update._entry_of_few_rows.cache_info())
+        lookups.append(update.compiled_small_update.cache_info())
     assert lookups[-1].misses == lookups[0].misses and lookups[-1].hits == lookups[0].hits + 3

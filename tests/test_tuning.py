@@ -66,9 +66,11 @@ def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch, 
         np.testing.assert_array_equal(result, results[0])
 
 
-@pytest.mark.parametrize(("columns", "dtype"), [(17, "float64"), (40, "float16"), (100, "float32")])
-@pytest.mark.parametrize("pool", ["sum", "max", "logsumexp"])
-def test_whole_rows_and_prefetches_change_no_bit(columns, dtype, pool, monkeypatch, far):
+# A type and a number of columns for each pool, and each of its own: a kernel to compile.
+@pytest.mark.parametrize(
+    ("pool", "columns", "dtype"), [("sum", 17, "float64"), ("max", 40, "float16"), ("logsumexp", 100, "float32")]
+)
+def test_whole_rows_and_prefetches_change_no_bit(pool, columns, dtype, monkeypatch, far):
     whole = sums(columns, dtype, pool)
     monkeypatch.setattr(settings, "near_bytes", 1 << 60)
     np.testing.assert_array_equal(sums(columns, dtype, pool), whole)
@@ -76,9 +78,10 @@ def test_whole_rows_and_prefetches_change_no_bit(columns, dtype, pool, monkeypat
     np.testing.assert_array_equal(sums(columns, dtype, pool), whole)
 
 
-@pytest.mark.parametrize(("columns", "dtype"), [(48, "float64"), (192, "float16"), (100, "float32")])
-@pytest.mark.parametrize("pool", ["sum", "max", "logsumexp"])
-def test_prefetches_for_several_threads_change_no_bit(columns, dtype, pool, monkeypatch, far):
+@pytest.mark.parametrize(
+    ("pool", "columns", "dtype"), [("sum", 100, "float32"), ("max", 48, "float64"), ("logsumexp", 192, "float16")]
+)
+def test_prefetches_for_several_threads_change_no_bit(pool, columns, dtype, monkeypatch, far):
     monkeypatch.setattr(reduce, "get_num_threads", lambda: 1)
     alone = sums(columns, dtype, pool)
     monkeypatch.setattr(reduce, "get_num_threads", lambda: 2)

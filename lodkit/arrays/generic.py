@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import DeviceError, DTypeError, OutputError
+from ..base.errors import DeviceError, DTypeError, OutputError
 from .devices import is_strided
 from .numpy_arrays import native, plain_array
 from .recorded import on_tape, plain_view

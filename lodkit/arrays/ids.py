@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import bad_id
+from ..base.errors import bad_id
 from ..jit import njit
 from .numpy_arrays import integers
 

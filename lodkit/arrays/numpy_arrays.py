@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import DTypeError, LoDError, OutputError, ShapeMismatchError, SizeError
+from ..base.errors import DTypeError, LoDError, OutputError, ShapeMismatchError, SizeError
 from .checks import as_dtype
 from .objects import id_remedy_of, objects_error, remedy_of
 from .pages import allocate

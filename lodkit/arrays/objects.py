@@ -7,7 +7,7 @@ import numbers
 
 import numpy as np
 
-from ..errors import DTypeError
+from ..base.errors import DTypeError
 from .remedies import TEXT, cast_to
 
 OBJECTS = "OSTU"  # kinds of dtype

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Set by the registry: tapes open in this thread; recording of a call on them; a notice that an array is about to be
+#: Set by the room tape: tapes open in this thread; recording of a call on them; a notice that an array is about to be
 #: changed in place on them, and one that it was changed outside; whether one of them has seen an array; a notice that
-#: another array takes the place of one; a notice that a parameter is read; lodkit.parameter, which pickles name.
+#: another array takes the place of one; a notice that a parameter is read; lodkit.parameter, which pickles
+#: name; a call of an operator that is recorded; a call and its gradients.
 hooks = types.SimpleNamespace(
     open_tapes=tuple,
     record=None,
@@ -26,6 +27,8 @@ hooks = types.SimpleNamespace(
     moved=lambda array, other: None,
     reads=lambda parameter: None,
     parameter=None,
+    call_recorded=None,
+    differentiate=None,
 )
 state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a call checks
 

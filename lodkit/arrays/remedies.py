@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..errors import DTypeError
+from ..base.errors import DTypeError
 
 Wanted: TypeAlias = Literal["array", "LoDTensor", "SelectedRows"]
 WORDS = "vocab({}), with vocab = lodkit.vocabulary({})"

@@ -11,7 +11,7 @@ import operator
 
 import numpy as np
 
-from ..errors import LoDError, SizeError
+from ..base.errors import LoDError, SizeError
 from .checks import MOST
 
 

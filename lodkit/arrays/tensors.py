@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from ..errors import DTypeError, LodkitError
+from ..base.errors import DTypeError, LodkitError
 from .objects import remedy_of
 
 

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from ..errors import DeviceError
+from ..base.errors import DeviceError
 from .generic import device_of
 from .recorded import not_recorded, on_tape
 from .tensors import is_tensor, numbers_of

@@ -14,11 +14,11 @@ import importlib
 import inspect
 
 from ..arrays.checks import PLAIN, is_scalar
-from ..errors import LodkitError
+from ..base.errors import LodkitError
+from ..base.tracebacks import shorten
 from ..lod.large import is_size, no_memory
 from ..registry.kinds import call_on_plain, is_parameter
 from ..registry.tensor_doors import call_published, within
-from ..tracebacks import shorten
 
 
 def _published(name, run):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import ops
 from ..arrays import flat
-from ..errors import SegmentIdError
+from ..base.errors import SegmentIdError
 from ._common import array_like, height, int32, only, ragged
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import listed
-from ..features.features import Features
 from ..lod import LoDTensor
+from ..models.features import Features
 from ..ops.shared.features import on_cpu
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .. import ops
 from ..arrays import check_rows, listed
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ._common import array, height, ragged
 from ._reductions import REDUCTIONS, REPRESENTATIONS
 

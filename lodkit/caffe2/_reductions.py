@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 
 from .. import ops
-from ..errors import RowIndexError
+from ..base.errors import RowIndexError
 from ._common import float32, height
 
 REDUCTIONS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import ops
 from ..arrays import dtype_of, is_array
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import SelectedRows
 from ._common import array, height, int32, number, ragged
 

@@ -12,10 +12,9 @@ import numpy as np
 import lodkit
 
 from ..arrays import is_number
-from ..errors import LodkitError
+from ..base.errors import LodkitError
 from .config import DEFAULTS, Config
-from .models import MODELS
-from .optimizers import OPTIMIZERS
+from .models import MODELS, OPTIMIZERS
 
 STATE = "state.safetensors"  # nothing in it is compressed, or larger than the file
 MOST = 1 << 31  # epochs

@@ -63,8 +63,7 @@ class Config:
     model: str = "bag"
 
     def __post_init__(self):
-        from .models import MODELS, ModelError
-        from .optimizers import OPTIMIZERS
+        from .models import MODELS, OPTIMIZERS, ModelError
 
         if self.optimizer not in OPTIMIZERS:
             raise ModelError(f"--optimizer takes {', '.join(sorted(OPTIMIZERS))}, not {self.optimizer}")

@@ -10,7 +10,7 @@ import typing
 
 import numpy as np
 
-from ..errors import LodkitError
+from ..base.errors import LodkitError
 from ..lod import LoDTensor
 from ..lod.vocabulary import vocabulary as words_with_ids
 from .progress import Bar, clear

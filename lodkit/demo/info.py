@@ -7,7 +7,7 @@ import os
 import platform
 import warnings
 
-from ..errors import DeviceError
+from ..base.errors import DeviceError
 from .process import GIVEN
 
 LIBRARIES = (

@@ -8,7 +8,7 @@ import numpy as np
 
 import lodkit
 
-from ..errors import LodkitError
+from ..base.errors import LodkitError
 from ..registry import Op
 from .config import POOLS
 
@@ -150,3 +150,7 @@ class Attention(Words):
 
 
 MODELS: dict[str, type[Bag]] = {"bag": Bag, "gru": GRU, "lstm": LSTM, "nested": Nested, "attention": Attention}
+
+
+#: The optimizers that a run may take: every class of ``lodkit.optim``, in lower case.
+OPTIMIZERS = {cls.__name__.lower(): cls for cls in lodkit.optim.Optimizer.__subclasses__()}

@@ -20,10 +20,9 @@ from ..distributed.calls import raise_together
 from ..distributed.checkpoint_files import whole
 from ..lod import values_of
 from ..lod.offsets import lengths_to_offsets
-from ..storage import StorageError
+from ..models.storage import StorageError
 from .checkpoint import STATE, CheckpointError, checked_state, read_state
-from .models import MODELS
-from .optimizers import OPTIMIZERS
+from .models import MODELS, OPTIMIZERS
 from .process import first_on_machine
 from .train import Job
 

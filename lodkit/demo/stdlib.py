@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import warnings
 
-from ..garbage import uncollected
+from ..base.garbage import uncollected
 from ..jit import cache
 from ..lod import LoDTensor
 from .corpus import WORDS, Corpus, CorpusError, words_of

@@ -15,8 +15,7 @@ import lodkit
 from ..arrays import to_device
 from . import corpus as corpora
 from .checkpoint import CheckpointError, check_parameters, check_settings, read_state, unreadable, write_state
-from .models import MODELS, ModelError
-from .optimizers import OPTIMIZERS
+from .models import MODELS, OPTIMIZERS, ModelError
 from .progress import Bar, Kernels, say
 from .stdlib import standard_library
 

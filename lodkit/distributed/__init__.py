@@ -1,18 +1,17 @@
 """Tables sharded by rows over the ranks of an engine: MPI, torch.distributed, threads, or one process."""
 
-from .alone import Alone
 from .batch import Batch
 from .calls import RankError
 from .checkpoint import Checkpoint
 from .checkpoint_files import CheckpointError, NoCheckpointError
 from .dealing import Dealing, Hashed, Ranges
-from .engine import Engine, as_engine
+from .engine import Alone, Engine, as_engine
 from .group import Batches, ShardedTables
 from .initial import normal, uniform
+from .messages import Traffic
 from .simulate import Simulation, imbalance, simulate, zipf
 from .table import ShardedTable
 from .threads import ThreadEngine, run_threads
-from .traffic import Traffic
 
 __all__ = [
     "Alone",

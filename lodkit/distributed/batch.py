@@ -9,7 +9,8 @@ import numpy as np
 from .. import ops
 from ..arrays import check_gradient, from_lists
 from ..arrays.ids import checked_ids
-from ..errors import LodkitError
+from ..base.errors import LodkitError
+from ..base.loading import public
 from ..kernels.cpu.primitives.device import values_grad
 from ..lod import LoDTensor, values_of
 from ..lod.offsets import lengths_to_offsets
@@ -17,13 +18,11 @@ from ..ops.embedding import check_bag
 from ..ops.segments import check_weights
 from ..ops.sequence_pool import above
 from ..ops.shared.updates import check_grad_dtype
-from ..public import public
 from ..registry.kinds import aligned
 from .exchange import Exchange, Job
 from .hot import send_hot, take_hot
-from .inputs import copied, on_cpu
 from .messages import Part
-from .plan import EVERY, Split, homes, make_plan, split_bags
+from .plan import EVERY, Split, copied, homes, make_plan, on_cpu, split_bags
 from .rule import FUSED_POOLS, rows_gradient
 
 if TYPE_CHECKING:

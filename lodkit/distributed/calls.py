@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays.types import Array
-from ..errors import LodkitError
-from ..public import public
+from ..base.errors import LodkitError
+from ..base.loading import public
 
 if TYPE_CHECKING:
     from .engine import Engine

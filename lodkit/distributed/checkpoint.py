@@ -15,14 +15,24 @@ import numpy as np
 from ..arrays import empty
 from ..arrays.ids import checked_ids
 from ..arrays.types import Array, DenseLike
-from ..errors import ShapeMismatchError, cut_message
-from ..files import open_regular
-from ..public import public
-from ..storage import StorageError, load
-from ..storage.header import header, read_header
-from ..tracebacks import surface
-from .checkpoint_files import EXTRA, FORMAT, MANIFEST, CheckpointError, as_path, crc32, newest, number_of, whole
-from .checkpoint_manifest import is_sound
+from ..base.errors import ShapeMismatchError, cut_message
+from ..base.files import open_regular
+from ..base.loading import public
+from ..base.tracebacks import surface
+from ..models.storage import StorageError, load
+from ..models.storage.npz import header, read_header
+from .checkpoint_files import (
+    EXTRA,
+    FORMAT,
+    MANIFEST,
+    CheckpointError,
+    as_path,
+    crc32,
+    is_sound,
+    newest,
+    number_of,
+    whole,
+)
 
 
 @public(home="lodkit.distributed")

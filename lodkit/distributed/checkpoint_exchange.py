@@ -18,10 +18,10 @@ import numpy as np
 
 from ..arrays import empty
 from ..arrays.checks import integer
-from ..files import sync_folder
+from ..base.files import sync_folder
+from ..base.signals import uninterrupted
 from ..lod.offsets import lengths_to_offsets
-from ..signals import uninterrupted
-from ..storage import save as save_file
+from ..models.storage import save as save_file
 from .calls import announce
 from .checkpoint import Checkpoint
 from .checkpoint_files import (

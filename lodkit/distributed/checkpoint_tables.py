@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from ..errors import LodkitError, cut_message
-from ..tracebacks import surface
-from .alone import Alone
+from ..base.errors import LodkitError, cut_message
+from ..base.tracebacks import surface
 from .calls import announce
 from .checkpoint import Checkpoint
 from .checkpoint_exchange import Held, load, read_into, save
 from .checkpoint_files import NAME, CheckpointError, as_path
 from .dealing import DEALINGS, Dealing, Hashed
-from .engine import Engine, as_engine
+from .engine import Alone, Engine, as_engine
 from .hot import share_states
 
 if TYPE_CHECKING:

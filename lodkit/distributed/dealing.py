@@ -9,8 +9,8 @@ import numpy as np
 from ..arrays.checks import integer
 from ..arrays.ids import ids_in_range
 from ..arrays.types import Array, DenseLike
-from ..errors import LodkitError
-from ..public import public
+from ..base.errors import LodkitError
+from ..base.loading import public
 
 _HOME = "lodkit.distributed"
 

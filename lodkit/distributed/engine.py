@@ -1,7 +1,7 @@
 """What tables need of a system that connects processes: a few collective calls on NumPy arrays.
 
-Every rank makes the same calls in the same order. ``mpi``, ``torch_engine``, ``threads`` and ``alone`` have these
-calls; what all of them share is made of the calls here.
+Every rank makes the same calls in the same order. ``mpi``, ``torch_engine`` and ``threads`` have these calls, and
+``Alone`` for one process; what all of them share is made of the calls here.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from ..arrays import empty
 from ..arrays.sizes import total_size
 from ..arrays.types import Array
-from ..errors import LodkitError
-from ..public import public
+from ..base.errors import LodkitError
+from ..base.loading import public
 from .calls import announce
 
 SMALL = 1 << 13  # numbers that are summed where each rank gets all of them
@@ -143,8 +143,6 @@ def as_engine(comm: Any = None) -> Engine:
     if comm is None:
         comm = _world()
     if comm is None:
-        from .alone import Alone
-
         return Alone()
     library = type(comm).__module__.partition(".")[0]
     if library == "mpi4py":
@@ -194,3 +192,25 @@ def received(expected: Array, like: Array) -> Array:
 def as_bytes(array: Array) -> Array:
     """A C-contiguous array as a matrix of the bytes of its rows, in the same memory."""
     return array.reshape(-1).view(np.uint8).reshape(len(array), array.itemsize * math.prod(array.shape[1:]))
+
+
+@public(home="lodkit.distributed")
+class Alone(Engine):
+    """One process, which sends to itself: what it gives is what it gets."""
+
+    rank, size, transport = 0, 1, "one process"
+
+    def alltoall(self, numbers):
+        return numbers
+
+    def start_alltoallv(self, sent, counts, expected):
+        return lambda: sent
+
+    def allgather(self, array):
+        return array[None]
+
+    def barrier(self):
+        pass
+
+    def abort(self, message):
+        sys.exit(message)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Any, Self
 
-from ..public import public
-from ..tracebacks import surface
+from ..base.loading import public
+from ..base.tracebacks import surface
 from .batch import Batch
 from .checkpoint_exchange import load
 from .checkpoint_tables import first_refusal, load_table, save_tables

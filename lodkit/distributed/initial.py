@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import empty, is_number
 from ..arrays.types import Array
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..ops.dropout import GOLDEN, mixed
 from .dealing import Dealing
 

@@ -1,14 +1,16 @@
-"""Arrays that travel together: those of several tables, and several of one, in one message to each rank."""
+"""Arrays that travel together, of several tables or of one, in one message to each rank; and what was sent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import empty
 from ..arrays.types import Array
+from ..base.loading import public
 from ..lod.copy_runs import move_runs
 from ..lod.offsets import lengths_to_offsets
 from .engine import Engine, as_bytes, received
@@ -59,3 +61,31 @@ def _layout(counts, sizes):
     words = [-(-c * size // WORD) for c, size in zip(counts, sizes, strict=True)]
     starts = lengths_to_offsets(np.stack(words, axis=1).reshape(-1))[:-1].reshape(-1, len(words))
     return np.add.reduce(words), list(np.ascontiguousarray(starts.T) * WORD)
+
+
+@public(home="lodkit.distributed")
+@dataclass
+class Traffic:
+    """What this rank has sent to others for one purpose.
+
+    Attributes
+    ----------
+    calls : int
+        Times that it was sent.
+    messages : int
+        Other ranks that got any of it, added up. Tables of a group share messages.
+    bytes : int
+        Without padding and without what stays on this rank.
+    """
+
+    calls: int = 0
+    messages: int = 0
+    bytes: int = 0
+
+    def add(self, rank: int, part: Part) -> Part:
+        """Count a part, and return it."""
+        here = int(part.counts[rank])
+        self.calls += 1
+        self.messages += int(np.count_nonzero(part.counts)) - (here > 0)
+        self.bytes += (int(np.add.reduce(part.counts)) - here) * part.array[:1].nbytes
+        return part

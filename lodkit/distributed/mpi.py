@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
+from ..base.loading import public
 from ..lod.offsets import lengths_to_offsets
-from ..public import public
 from .calls import announce_end
 from .engine import Engine, as_bytes, received
 

@@ -11,7 +11,7 @@ import numpy as np
 from .. import ops
 from ..arrays import empty, writable
 from ..arrays.types import Array
-from ..errors import LodkitError, ShapeMismatchError
+from ..base.errors import LodkitError, ShapeMismatchError
 from ..kernels.cpu.primitives import device
 from ..lod import LoDTensor, SelectedRows
 from ..ops.bag_updates import ABSENT

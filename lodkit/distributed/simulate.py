@@ -11,9 +11,9 @@ import numpy as np
 from ..arrays.checks import integer, is_number
 from ..arrays.ids import ids_in_range
 from ..arrays.types import Array, DTypeLike
+from ..base.loading import public
+from ..base.tracebacks import surface
 from ..lod import LoDTensor
-from ..public import public
-from ..tracebacks import surface
 from .calls import BYTES
 from .dealing import Dealing
 from .hot import counts_of

@@ -9,11 +9,11 @@ import numpy as np
 from ..arrays import check_values
 from ..arrays.checks import integer
 from ..arrays.types import Array, DenseLike, DTypeLike
-from ..errors import LodkitError
+from ..base.errors import LodkitError
+from ..base.loading import public
+from ..base.tracebacks import surface
 from ..lod import LoDTensor, SelectedRows
 from ..lod.repr_text import amount
-from ..public import public
-from ..tracebacks import surface
 from .batch import Batch
 from .calls import COLUMNS, NUMBERS
 from .checkpoint_tables import SavedTable
@@ -21,9 +21,8 @@ from .dealing import Dealing, as_dealing
 from .engine import as_engine
 from .exchange import Exchange
 from .initial import as_init, filled_rows, name_of
-from .messages import Part
+from .messages import Part, Traffic
 from .rule import RanksDevice, Rule, rows_gradient
-from .traffic import Traffic
 
 
 @public(home="lodkit.distributed")

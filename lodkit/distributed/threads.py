@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.checks import integer
-from ..public import public
+from ..base.loading import public
 from .calls import announce_end
 from .engine import Engine, received
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from ..public import public
+from ..base.loading import public
 from .engine import Engine, as_bytes, received
 
 

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from ..errors import DeviceError, DTypeError
+from ..base.errors import DeviceError, DTypeError
 
 _REMEDIES = {"Record": ("records", "pass one field, x['name']"), "Union": ("a union", "pass the part of one type")}
 _OPTIONS = ("BitMasked", "ByteMasked", "IndexedOption")

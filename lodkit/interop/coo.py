@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import array_of, check_values, is_cpu_tensor, tensor_of
 from ..arrays.recorded import plain_view
 from ..arrays.tensors import check_storage
-from ..errors import DTypeError, ShapeMismatchError
+from ..base.errors import DTypeError, ShapeMismatchError
 from ..lod.indexing import require_cpu
 
 

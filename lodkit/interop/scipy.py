@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import array_of, check_values, is_cpu_tensor, upcast
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..kernels.cpu.primitives import device as cpu
 from ..lod import LoDTensor, SelectedRows
 from ..lod.indexing import require_cpu

@@ -10,8 +10,8 @@ import types
 import numba
 from numba import config
 
-from ..garbage import uncollected
-from ..signals import uninterrupted
+from ..base.garbage import uncollected
+from ..base.signals import uninterrupted
 from . import private_numba
 from .cache import DiskCache
 from .fingerprint import jitables
@@ -23,7 +23,7 @@ from .tuning import tuning
 #: rows per step of a ``prange``; ``block_rows``: rows summed in the type of the values before they are added to a
 #: float64 total; ``few_rows``: number of rows up to which insertion sort is used; ``near_bytes`` and
 #: ``mid_bytes``: those of the tuning; ``fetch_from``: number of elements from which reductions prefetch, as with fewer
-#: it comes too late, and below which ``reduce_few`` makes them.
+#: it comes too late.
 settings = types.SimpleNamespace(
     parallel_from=1 << 16,
     chunk_rows=4096,
@@ -60,6 +60,14 @@ def njit(function=None, /, **options):
         compiled.compile = functools.partial(_compile, compiled, compiled.compile)
     compiled.entry = functools.partial(_entry, compiled)
     return compiled
+
+
+def text_of(compiled, signature, form):
+    """Assembly (``"asm"``) or LLVM's code (``"llvm"``) of a function, compiled anew: an entry of the cache has none."""
+    again = numba.njit(**private_numba.njit_options(compiled))(compiled.py_func)
+    with uninterrupted(), uncollected():
+        again.compile(tuple(map(private_numba.writable, signature)))
+    return getattr(again, f"inspect_{form}")(again.signatures[-1])
 
 
 def _entry(compiled, *args):

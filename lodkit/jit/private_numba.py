@@ -231,6 +231,12 @@ def deserialise(target_context, payload):
     return CompileResult._rebuild(target_context, *pickle.loads(payload))
 
 
+def njit_options(compiled):
+    """Options of ``numba.njit`` that a dispatcher was made with."""
+    options = {**compiled.targetoptions, "pipeline_class": compiled._compiler.pipeline_class}
+    return {name: value for name, value in options.items() if name not in ("nopython", "boundscheck")}
+
+
 def thread_count():
     """Number of threads that the calling thread may use; the threading layer must have started."""
     return parallel._get_num_threads()

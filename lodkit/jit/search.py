@@ -1,6 +1,9 @@
-"""Walks over ascending offsets, inside kernels: where a row belongs, and the segments of a chunk of rows."""
+"""Offsets inside kernels: where a row belongs, the segments of a chunk of rows, sums that may not fit."""
 
 from __future__ import annotations
+
+import numpy as np
+from numba import config
 
 from .compiling import jitable
 
@@ -38,3 +41,16 @@ def segments_in(offsets, chunk, c):
     last = len(offsets) - 1
     first = 0 if c == 0 else min(last, lower_bound(offsets, c * chunk))
     return range(first, min(last, lower_bound(offsets, (c + 1) * chunk)))
+
+
+def _wrapping(function):
+    return np.errstate(over="ignore")(function) if config.DISABLE_JIT else jitable(function, inline=True)
+
+
+@_wrapping
+def plus(a, b):
+    """The sum of sizes; a negative number where it does not fit int64.
+
+    Of signed numbers LLVM expects that their sums fit, and drops a look at the sign of one.
+    """
+    return np.int64(np.uint64(a) + np.uint64(b))

@@ -17,7 +17,7 @@ import threading
 import numba
 from numba import config
 
-from .. import loading
+from ..base import loading
 from .prange import share_next_call, share_no_call
 from .private_numba import compiler_lock, renew_llvm_lock, set_thread_count, thread_count, wait_for_llvm
 
@@ -70,7 +70,7 @@ def run(function, args):
     """Call a function, whose kernel threads share if that is safe and there are any."""
     if _limit < 2:
         return function(*args)
-    process = _process()
+    process = _processes.get(os.getpid()) or _process()
     if process.serial_only or not (process.layer or process.launch()):
         return function(*args)
     here = thread_count()
@@ -83,7 +83,7 @@ def run(function, args):
     process.inside.append(None)
     try:
         share_next_call(threads)
-        if _process() is not process:  # a signal's handler has forked: no threads are here
+        if _processes.get(os.getpid()) is not process:  # a signal's handler has forked: no threads are here
             share_no_call()
         return function(*args)
     finally:

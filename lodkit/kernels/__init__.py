@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-from ..loading import load, lock
+from ..base.loading import load, lock
 
 
 def importing(module, homes):

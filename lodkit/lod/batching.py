@@ -13,10 +13,9 @@ from ..arrays import from_lists, holds_rows, integers, is_cpu_tensor, is_integer
 from ..arrays.recorded import tracked
 from ..arrays.sizes import size_product
 from ..arrays.types import ArrayLike, Integer
-from ..errors import LoDMismatchError, RowIndexError
-from ..tracebacks import surface
-from .joining import joined_rows, rows_of
-from .large import needs_memory
+from ..base.errors import LoDMismatchError, RowIndexError
+from ..base.tracebacks import surface
+from .large import joined_rows, needs_memory, rows_of
 from .levels import end_to_end
 from .lod_tensor import LoDTensor
 from .selected_rows import SelectedRows

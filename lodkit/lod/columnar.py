@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self, overload
 
+from ..base.loading import module_above
 from .large import needs_memory
 
 
@@ -69,9 +70,7 @@ class Columnar:
         >>> t, t.values.flags.writeable
         (LoDTensor([[1., 2.], [3.]], recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=float64), False)
         """
-        from ..interop.arrow.reading import from_arrow
-
-        return from_arrow(x, nulls, dictionary)
+        return module_above("interop.arrow.reading").from_arrow(x, nulls, dictionary)
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """Return capsules of the type and of the array: large lists of numbers, items as lists of fixed size.
@@ -80,22 +79,16 @@ class Columnar:
         C-contiguous or are booleans are copied. ``requested_schema`` may ask for other numbers that hold all of the
         values, and for lists with offsets of 32 bits.
         """
-        from ..interop.arrow.exporting import tensor
-
-        return tensor(self, requested_schema)
+        return module_above("interop.arrow.exporting").tensor(self, requested_schema)
 
     def __arrow_c_schema__(self) -> object:
         """Return a capsule of the type that ``__arrow_c_array__`` gives."""
-        from ..interop.arrow.exporting import tensor
-
-        return tensor(self, with_array=False)
+        return module_above("interop.arrow.exporting").tensor(self, with_array=False)
 
     @needs_memory
     def to_arrow(self) -> Any:
         """Return a pyarrow array that shares values and offsets: ``pyarrow.array(t)``."""
-        from ..interop.arrow.exporting import pyarrow_array
-
-        return pyarrow_array(self)
+        return module_above("interop.arrow.exporting").pyarrow_array(self)
 
     @classmethod
     def from_awkward(cls, x: Any) -> Self:
@@ -115,13 +108,9 @@ class Columnar:
         >>> LoDTensor.from_awkward(awkward.Array([[1, 2], [], [3]])).to_list()  # doctest: +SKIP
         [[1, 2], [], [3]]
         """
-        from ..interop.awkward import from_awkward
-
-        return from_awkward(cls, x)
+        return module_above("interop.awkward").from_awkward(cls, x)
 
     @needs_memory
     def to_awkward(self) -> Any:
         """Return an ``awkward.Array`` that shares values and offsets."""
-        from ..interop.awkward import to_awkward
-
-        return to_awkward(self)
+        return module_above("interop.awkward").to_awkward(self)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from ..arrays import array_of, is_cpu_tensor, tensor_of
-from ..errors import LoDMismatchError
+from ..base.errors import LoDMismatchError
 from .large import needs_memory
 from .levels import equal, mismatch
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from ..base.loading import module_above
 from .exchange import Exchange
 
 
@@ -19,16 +20,12 @@ class Coordinates(Exchange):
 
     def to_torch(self) -> Any:
         """Return a sparse COO tensor of PyTorch, on the same device, which shares ``value``."""
-        from ..interop.coo import to_torch
-
-        return to_torch(self)
+        return module_above("interop.coo").to_torch(self)
 
     @classmethod
     def from_torch(cls, tensor: Any) -> Self:
         """Return SelectedRows of a sparse COO tensor with one sparse dimension; its values are shared, rows copied."""
-        from ..interop.coo import from_torch
-
-        return from_torch(cls, tensor)
+        return module_above("interop.coo").from_torch(cls, tensor)
 
     def to_scipy(self) -> Any:
         """Return a SciPy ``coo_array`` with the elements of all entries, duplicates included; it shares ``value``.
@@ -39,9 +36,7 @@ class Coordinates(Exchange):
                [0., 0.],
                [4., 6.]])
         """
-        from ..interop.coo import to_scipy
-
-        return to_scipy(self)
+        return module_above("interop.coo").to_scipy(self)
 
     @classmethod
     def from_scipy(cls, matrix: Any) -> Self:
@@ -49,6 +44,4 @@ class Coordinates(Exchange):
 
         A COO matrix of whole rows, as ``to_scipy`` makes, shares its elements.
         """
-        from ..interop.coo import from_scipy
-
-        return from_scipy(cls, matrix)
+        return module_above("interop.coo").from_scipy(cls, matrix)

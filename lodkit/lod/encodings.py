@@ -25,13 +25,12 @@ from ..arrays.objects import refuse_objects
 from ..arrays.recorded import on_tape, plain_view, tracked
 from ..arrays.tensors import check_storage
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
-from ..errors import LoDError, SegmentIdError
-from ..tracebacks import surface
+from ..base.errors import LoDError, SegmentIdError
+from ..base.tracebacks import surface
 from . import levels as _levels
 from .elsewhere import Familiar
 from .indexing import require_cpu
-from .joining import joined_rows, rows_of
-from .large import needs_memory
+from .large import joined_rows, needs_memory, rows_of
 from .levels import compiled, frozen, lengths_between
 
 MAX_DEPTH = 64

@@ -26,8 +26,8 @@ from ..arrays import (
 from ..arrays.recorded import not_recorded, on_tape, tracked
 from ..arrays.sizes import memory_for
 from ..arrays.types import Array, Integer, Values
-from ..errors import DeviceError, LoDError, LodkitError, LoDLevelError, RowIndexError
-from ..tracebacks import shorten
+from ..base.errors import DeviceError, LoDError, LodkitError, LoDLevelError, RowIndexError
+from ..base.tracebacks import shorten
 from .large import is_size, needs_memory
 from .levels import compiled, frozen
 

@@ -1,4 +1,7 @@
-"""Errors for sizes that no memory holds: they name what of a call is large, which NumPy does not know."""
+"""Errors for sizes that no memory holds: they name what of a call is large, which NumPy does not know.
+
+And rows of several arrays in one, which may be that large.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..arrays import is_integer
-from ..errors import LodkitError, SizeError
-from ..tracebacks import shorten
+from ..arrays import from_lists, is_integer, plain_array
+from ..arrays.sizes import total_size
+from ..base.errors import DTypeError, LoDError, LodkitError, SizeError
+from ..base.tracebacks import shorten
 
 F = TypeVar("F", bound=Callable)
 
@@ -94,3 +98,22 @@ def _large(name, x):
             yield f"{name} of shape {numbers.shape}"
         elif numbers.dtype.kind in "iu" and numbers.size and numbers.max() >= _LARGE:
             yield f"{name} with {numbers.max()}"
+
+
+def rows_of(x, name):
+    """A sequence, given as an array or as a list, as an array of rows."""
+    array = from_lists(x, name) if isinstance(x, list | tuple) else plain_array(x, name)
+    if not array.ndim:
+        raise LoDError(f"{name} is {x!r:.200}, which has no length; sequences are (length, *item)")
+    return array
+
+
+@needs_memory
+def joined_rows(arrays, what):
+    """The rows of several arrays in one; ``what`` names them in errors."""
+    total_size(map(len, arrays), f"the rows of all {what}")
+    try:
+        return np.concatenate(arrays)
+    except TypeError as error:
+        types = ", ".join(sorted({str(a.dtype) for a in arrays}))
+        raise DTypeError(f"{what} of the types {types} have no type in common; convert all to one") from error

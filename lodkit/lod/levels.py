@@ -9,8 +9,8 @@ import numpy as np
 from ..arrays import integers, is_tensor
 from ..arrays.sizes import too_large, total_size
 from ..arrays.types import Levels
-from ..errors import LoDError, LoDMismatchError
-from ..loading import load
+from ..base.errors import LoDError, LoDMismatchError
+from ..base.loading import load
 
 MOST_LEVELS = 1 << 16  # that an array gives: one whose rows are empty may have 2**60
 _SHOWN = 8

@@ -11,9 +11,9 @@ from ..arrays import check_dense, device_of, from_lists, is_array, is_cpu_tensor
 from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import is_recorded, plain_view, state, tracked
 from ..arrays.types import DenseLike, Device, Levels, Values
-from ..errors import LoDError
-from ..public import public
-from ..tracebacks import shorten
+from ..base.errors import LoDError
+from ..base.loading import module_above, public
+from ..base.tracebacks import shorten
 from . import levels as _levels
 from .arithmetic import Arithmetic
 from .columnar import Columnar
@@ -22,7 +22,6 @@ from .encodings import Conversions
 from .exchange import Exchange
 from .indexing import Indexing
 from .nested_tensors import NestedTensors
-from .numba_types import numba_types
 from .relevel import Relevelling
 from .sparse_matrix import SparseMatrices
 from .structure import Structure
@@ -223,9 +222,9 @@ class LoDTensor(
     def _numba_type_(self):
         kind, values = self._numba, self._values
         if kind is None:
-            return numba_types().type_of_lod_tensor(self)
+            return module_above("interop.numba.objects").type_of_lod_tensor(self)
         if values is not None and values.dtype is not self._numba_dtype:
-            numba_types().check_dtype(self, values.dtype)
+            module_above("interop.numba.objects").check_dtype(self, values.dtype)
         return kind
 
     def __reduce__(self):

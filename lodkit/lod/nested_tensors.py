@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base.loading import module_above
+
 
 class NestedTensors:
     """Conversions that PyTorch, or what speaks its language, takes part in."""
@@ -45,9 +47,7 @@ class NestedTensors:
         """
         if hasattr(x, "flat_values") and hasattr(x, "nested_row_splits"):  # tf.RaggedTensor
             return cls.from_offsets(np.asarray(x.flat_values), *map(np.asarray, x.nested_row_splits))
-        from ..interop.torch.nested import from_torch
-
-        return from_torch(cls, x, weights)
+        return module_above("interop.torch.nested").from_torch(cls, x, weights)
 
     def to_torch(self):
         """Return a jagged nested tensor of PyTorch over the same values; of lod_level 0 the values as a tensor.
@@ -57,6 +57,4 @@ class NestedTensors:
         LoDLevelError
             There is more than one level.
         """
-        from ..interop.torch.nested import to_torch
-
-        return to_torch(self)
+        return module_above("interop.torch.nested").to_torch(self)

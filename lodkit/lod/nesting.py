@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import cast, is_array, plain_array, plain_rows
 from ..arrays.objects import refuse_objects
 from ..arrays.tensors import array_of, check_storage, is_tensor, tensor_of
-from ..errors import DTypeError, LoDError
+from ..base.errors import DTypeError, LoDError
 from .encodings import MAX_DEPTH
 
 ARROW = ("__arrow_c_array__", "__arrow_c_stream__")

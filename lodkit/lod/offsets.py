@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays.sizes import too_large
 from ..jit import Flags, Numbers, Table, jitable, njit, typed
-from ..jit.sums import plus
+from ..jit.search import plus
 from .levels import bad_length
 
 _INT64 = np.dtype(np.int64)

@@ -7,8 +7,8 @@ from typing import Any, Literal, NoReturn, Self
 import numpy as np
 
 from ..arrays import to_device
-from ..errors import DTypeError, ShapeMismatchError
-from ..public import public
+from ..base.errors import DTypeError, ShapeMismatchError
+from ..base.loading import public
 from .lod_tensor import LoDTensor
 
 Bits = Literal[8, 4, 2]

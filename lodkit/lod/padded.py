@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import array_of, is_cpu_tensor, is_integer, is_number, output, tensor_of
 from ..arrays.recorded import not_recorded, on_tape, tracked
-from ..errors import DTypeError, LoDError
+from ..base.errors import DTypeError, LoDError
 from .copy_runs import copy_runs
 from .indexing import require_cpu
 from .levels import lengths_between

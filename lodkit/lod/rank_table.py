@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays.types import Array, Levels
-from ..errors import LoDLevelError
-from ..public import public
+from ..base.errors import LoDLevelError
+from ..base.loading import public
 from .large import needs_memory
 from .levels import compiled, from_offsets, lender, locked
 

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from ..arrays.types import ArrayLike, DenseLike
-from ..errors import LoDError, LoDLevelError
+from ..base.errors import LoDError, LoDLevelError
 from . import levels as _levels
 from .large import needs_memory
 from .levels import frozen

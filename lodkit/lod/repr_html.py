@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import to_device
-from ..markup import STROKE, box, details, svg, table, title
+from ..base.markup import STROKE, box, details, svg, table, title
 from .repr_text import amount, few, first_sequences, headline, selected_rows_text, summary
 
 _ITEMS, _SPANS, _LEVELS = 60, 24, 4  # drawn: bars; sequences per level; levels

@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import MOST, check_dense, from_lists, integer, integers, is_array, is_cpu_tensor, plain_array, remedy_for
 from ..arrays.objects import refuse_objects
 from ..arrays.recorded import is_recorded
-from ..errors import DeviceError, LoDError, RowIndexError
+from ..base.errors import DeviceError, LoDError, RowIndexError
 from .levels import locked_copy
 
 

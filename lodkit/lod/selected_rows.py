@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 import typing
@@ -14,23 +13,16 @@ from ..arrays.checks import is_plain_number
 from ..arrays.recorded import not_recorded, on_tape, plain_view, state, tracked
 from ..arrays.tensors import check_storage
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
-from ..errors import DTypeError, LoDError
-from ..loading import load
-from ..public import public
-from ..tracebacks import shorten
+from ..base.errors import DTypeError, LoDError
+from ..base.loading import module_above, public
+from ..base.tracebacks import shorten
 from .coordinates import Coordinates
 from .elsewhere import SELECTED_ROWS, hints
 from .large import needs_memory
 from .levels import check_vector, lender, locked
-from .numba_types import numba_types
 from .row_numbers import checked_parts
 
 _new, _set = object.__new__, object.__setattr__
-
-
-@functools.cache  # an import statement in a function takes 2 us per call
-def _operators():
-    return load("..ops.selected_rows", __package__)
 
 
 @public
@@ -185,11 +177,11 @@ class SelectedRows(Coordinates):
         if self.is_merged:
             self._whole()
             return self
-        return _operators().merge_selected_rows(self)
+        return module_above("ops.selected_rows").merge_selected_rows(self)
 
     def to_dense(self) -> Values:
         """Return the dense array, ``(height, *item)``."""
-        return _operators().selected_rows_to_dense(self)
+        return module_above("ops.selected_rows").selected_rows_to_dense(self)
 
     @needs_memory
     def norm(self) -> float:
@@ -220,14 +212,12 @@ class SelectedRows(Coordinates):
         >>> SelectedRows([7, 1], [[1.], [2.]], 10).split([5, 5])[1]
         SelectedRows(rows=[2], value=[[1.]], height=5)
         """
-        from ..ops.row_selection import split_selected_rows
-
         sections = check_vector(height_sections, "height_sections").tolist()
-        return list(split_selected_rows(self, height_sections=tuple(sections)))
+        return list(module_above("ops.row_selection").split_selected_rows(self, height_sections=tuple(sections)))
 
     def __add__(self, other):
         if isinstance(other, SelectedRows) or holds_rows(other):
-            return _operators().sum(self, other)
+            return module_above("ops.selected_rows").sum(self, other)
         return NotImplemented
 
     __radd__ = __add__
@@ -280,9 +270,9 @@ class SelectedRows(Coordinates):
         try:
             kind = self._numba
         except AttributeError:
-            return numba_types().type_of_selected_rows(self)
+            return module_above("interop.numba.objects").type_of_selected_rows(self)
         if self._value.dtype is not self._numba_dtype:
-            numba_types().check_dtype(self, self._value.dtype)
+            module_above("interop.numba.objects").check_dtype(self, self._value.dtype)
         return kind
 
     def __reduce__(self):

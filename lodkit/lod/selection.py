@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import Bytes, Numbers, settings, typed
-from ..jit.sums import plus
+from ..jit.search import plus
 from .copy_runs import as_bytes, copy_sequence
 from .levels import frozen
 from .offsets import too_many

@@ -6,6 +6,7 @@ import typing
 from typing import Self
 
 from ..arrays.types import DenseLike, Integer, Values
+from ..base.loading import module_above
 from .large import needs_memory
 
 
@@ -24,9 +25,7 @@ class SparseMatrices:
         num_columns : int, optional
             Default: the largest id + 1.
         """
-        from ..ops import sparse_matrix
-
-        return sparse_matrix(self, scores, num_columns=num_columns)
+        return module_above("ops").sparse_matrix(self, scores, num_columns=num_columns)
 
     @classmethod
     def from_sparse_matrix(cls, dense: DenseLike) -> tuple[Self, Self]:
@@ -40,10 +39,8 @@ class SparseMatrices:
         >>> ids.to_list(), scores.to_list()
         ([[1, 3], [2]], [[0.4, 0.7], [0.5]])
         """
-        from ..ops import batch_dense_to_sparse, dense_to_id_lists
-
-        ids = dense_to_id_lists(dense)
-        return ids, batch_dense_to_sparse(ids, dense)
+        ids = module_above("ops").dense_to_id_lists(dense)
+        return ids, module_above("ops").batch_dense_to_sparse(ids, dense)
 
     @needs_memory
     def to_scipy(
@@ -63,9 +60,7 @@ class SparseMatrices:
             Default: the largest id + 1.
         format : {"csr", "coo"}
         """
-        from ..interop.scipy import to_scipy
-
-        return to_scipy(self, scores, num_columns, format)
+        return module_above("interop.scipy").to_scipy(self, scores, num_columns, format)
 
     @classmethod
     def from_scipy(cls, matrix: typing.Any) -> tuple[Self, Self]:
@@ -85,6 +80,4 @@ class SparseMatrices:
         >>> ids.to_list(), scores.to_list()  # doctest: +SKIP
         ([[1], [0, 2]], [[4], [1, 2]])
         """
-        from ..interop.scipy import from_scipy
-
-        return from_scipy(cls, matrix)
+        return module_above("interop.scipy").from_scipy(cls, matrix)

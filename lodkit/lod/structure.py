@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import integer
 from ..arrays.tensors import check_storage, is_tensor
 from ..arrays.types import Array
-from ..errors import LoDLevelError
+from ..base.errors import LoDLevelError
 from . import levels as _levels
 from .large import needs_memory
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor, plain_array
 from ..arrays.recorded import UFUNCS, Function, hooks, not_recorded, partials, reshape_rule, state, tracked
-from ..errors import DeviceError, DTypeError, NoKernelError, ShapeMismatchError
+from ..base.errors import DeviceError, DTypeError, NoKernelError, ShapeMismatchError
 from .levels import mismatch
 from .lod_tensor import LoDTensor
 

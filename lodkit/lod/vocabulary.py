@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array_of, is_cpu_tensor, is_integer
-from ..errors import LoDError, LodkitError, RowIndexError
-from ..public import public
-from ..tracebacks import surface
+from ..base.errors import LoDError, LodkitError, RowIndexError
+from ..base.loading import public
+from ..base.tracebacks import surface
 from .large import needs_memory
 from .lod_tensor import LoDTensor
 from .nesting import MAX_DEPTH, TABLES
@@ -164,7 +164,7 @@ class Vocabulary:
         return f"Vocabulary({len(self):,} words: [{shown}]{specials})"
 
     def _repr_html_(self) -> str:
-        from ..markup import box, code, table
+        from ..base.markup import box, code, table
 
         roles = {word: role for role, word in self.specials().items()}
         rows = [(i, code(word), roles.get(word, "")) for i, word in enumerate(self._words[:_SHOWN])]

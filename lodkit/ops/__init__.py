@@ -7,6 +7,7 @@ operator. Type checkers read ``__init__.pyi``, which docs/generate_stubs.py writ
 import importlib
 import os
 
+from .. import tape
 from ..registry import OPS
 
 for _file in sorted(os.listdir(__path__[0])):  # pkgutil takes 3 ms to import

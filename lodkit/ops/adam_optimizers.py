@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..arrays import check_values, writable
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..registry import Dense, op
 from .shared.optimizer import optimizer
 from .shared.updates import LEAST_DIVISOR, adam_rate, corrections, nesterov_rates, per_row, row_means

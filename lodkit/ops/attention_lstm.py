@@ -7,7 +7,7 @@ import typing
 import numpy as np
 
 from ..arrays import native
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import Dense, inferred_level, op
 from .shared.recurrent import Activation, activate

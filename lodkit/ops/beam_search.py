@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import MOST, check_values, native
-from ..errors import RowIndexError, ShapeMismatchError
+from ..base.errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
 from .shared import plain

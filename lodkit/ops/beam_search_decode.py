@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import native
-from ..errors import DTypeError, LoDLevelError, LoDMismatchError, ShapeMismatchError
+from ..base.errors import DTypeError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch
 from ..lod.levels import compiled, short
 from ..registry import op

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import is_integer
-from ..errors import RowIndexError
+from ..base.errors import RowIndexError
 from ..lod import LoDTensor
 from ..registry import Dense, op
 from .crf import checked_labels

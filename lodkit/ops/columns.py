@@ -9,7 +9,7 @@ import typing
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, mixed_types, native
-from ..errors import RowIndexError, ShapeMismatchError
+from ..base.errors import RowIndexError, ShapeMismatchError
 from ..registry import Dense, VarDesc, op
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_values
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
 

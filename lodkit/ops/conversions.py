@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import LoDError, SegmentIdError
+from ..base.errors import LoDError, SegmentIdError
 from ..lod import check_lengths, check_vector
 from ..registry import Dense, VarDesc, op
 

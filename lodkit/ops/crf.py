@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import check_gradient, native
-from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
+from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .sequence_pool import above

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_values
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import inferred_level, op
-from .shared.tokens import check_tokens
+from .shared.sequences import check_tokens
 
 
 def check_logits(name, logits, blank):

@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_gradient, native
-from ..errors import RowIndexError
+from ..base.errors import RowIndexError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .ctc_align import check_logits
 from .sequence_pool import above
 from .shared import plain
-from .shared.tokens import check_tokens, offsets_of_pairs
+from .shared.sequences import check_tokens, offsets_of_pairs
 
 ByTimes = bool | Literal["gradient"]
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import check_gradient, check_values, integers, mixed_types, native
-from ..errors import RowIndexError, ShapeMismatchError, SizeError
+from ..base.errors import RowIndexError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, mixed_types, total_dtype
 from ..arrays.sizes import checked_size
-from ..errors import LoDError, ShapeMismatchError
+from ..base.errors import LoDError, ShapeMismatchError
 from ..registry import Dense, op
 from .padding import split_rows
 from .segments import check_rows as check_sum

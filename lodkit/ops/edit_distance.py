@@ -10,7 +10,7 @@ from ..lod import LoDTensor
 from ..registry import Dense, inferred_level, op
 from .sequence_pool import above
 from .sequence_tokens import prepare_erase, sequence_erase
-from .shared.tokens import check_tokens, offsets_of_pairs
+from .shared.sequences import check_tokens, offsets_of_pairs
 
 
 def prepare_distance(hyp, ref, ignored_tokens):

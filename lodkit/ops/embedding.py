@@ -6,15 +6,23 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import SMALL_TYPES, check_gradient, check_rows, check_values
-from ..errors import LoDLevelError
+from ..arrays import FLOATS, SMALL_TYPES, check_gradient, check_rows, check_values
+from ..base.errors import LoDLevelError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, aligned, op
 from .sequence_pool import above
 from .shared import plain
-from .shared.reductions import check_weights, reduce_segments, reduce_segments_grad, result_dtype, weights_grad
+from .shared.reductions import (
+    WEIGHTED,
+    check_weights,
+    reduce_segments,
+    reduce_segments_grad,
+    result_dtype,
+    weights_grad,
+)
 from .shared.tables import check_padding, table_grad
 
+_INT64 = np.dtype(np.int64)
 BagPool = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"]
 
 
@@ -32,7 +40,9 @@ def prepare_lookup(on, table, ids, padding_idx, what="lookup_table", check_ids=N
     dtype = check_values(table.dtype, what, also=SMALL_TYPES)
     if padding_idx is not None:
         check_padding(padding_idx, len(table))
-    return table, dtype, (check_ids or on.checked_ids)(ids, len(table))
+    if check_ids is None or type(ids) is not np.ndarray or ids.dtype is not _INT64 or not ids.flags.c_contiguous:
+        ids = (check_ids or on.checked_ids)(ids, len(table))
+    return table, dtype, ids
 
 
 def prepare_lookup_grad(on, table, ids, grad, padding_idx):
@@ -135,18 +145,25 @@ def prepare_bag(on, table, ids, weights, pool, padding_idx, check_ids=None):
     table, bags, flat, weights
         The table, a LoDTensor of one id a row, its ids, and their weights or None.
     """
-    # Slots, not properties: 0.1 us of 2.9.
     flat = ids._values
     if not ids._lod or flat.ndim != 1:
         ids = check_bag(ids)
         flat = ids._values
     if not table.ndim:
         check_rows(table, "table")
-    flat = (check_ids or on.checked_ids)(flat, len(table))
-    if weights is not None:
+    # What these let pass, the functions behind them return as it is: bags of ten ids take 1.5 us less.
+    if check_ids is None or type(flat) is not np.ndarray or flat.dtype is not _INT64 or not flat.flags.c_contiguous:
+        flat = (check_ids or on.checked_ids)(flat, len(table))
+    if weights is not None and (
+        type(weights) is not np.ndarray
+        or weights.shape != flat.shape
+        or weights.dtype is not table.dtype
+        or weights.dtype not in FLOATS
+        or pool not in WEIGHTED
+    ):
         weights = aligned(weights, ids, "weights")
         check_weights(weights, len(flat), table.dtype, pool)
-    if padding_idx is not None:
+    if padding_idx is not None and not 0 <= padding_idx < len(table):
         check_padding(padding_idx, len(table))
     return table, ids, flat, weights
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import SMALL_TYPES, check_gradient, check_rows, check_values
-from ..errors import LoDLevelError, ShapeMismatchError, bad_along
+from ..base.errors import LoDLevelError, ShapeMismatchError, bad_along
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarType, op
 from .embedding import lookup_table_grad

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import cast_to, integers
-from ..errors import DTypeError, LoDError
+from ..base.errors import DTypeError, LoDError
 from ..registry import Dense, op
 
 _P1, _P2, _P3, _P4, _P5 = (

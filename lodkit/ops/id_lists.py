@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_values, integers
-from ..errors import LoDError, LoDLevelError, LoDMismatchError
+from ..base.errors import LoDError, LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, check_vector
 from ..registry import Dense, op
 from .conversions import vector_desc

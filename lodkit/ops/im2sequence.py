@@ -8,7 +8,7 @@ import typing
 import numpy as np
 
 from ..arrays import MOST, check_gradient, check_values
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, frozen, values_of
 from ..registry import Dense, op
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import check_gradient, native
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
 from .shared.types import check_same_type

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_values, integers
-from ..errors import LoDError, RowIndexError, ShapeMismatchError
+from ..base.errors import LoDError, RowIndexError, ShapeMismatchError
 from ..lod import check_lengths
 from ..registry import Dense, op
 from .conversions import to_offsets, vector_desc

@@ -8,7 +8,7 @@ import typing
 import numpy as np
 
 from ..arrays import check_rows, native
-from ..errors import LoDError
+from ..base.errors import LoDError
 from ..lod import LoDTensor, levels, values_of
 from ..registry import Dense, inferred_level, op
 from .shared.features import on_cpu

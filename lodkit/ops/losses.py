@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import cast_to, check_gradient, check_values, native
-from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
+from ..base.errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared.types import check_same_type

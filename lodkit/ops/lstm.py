@@ -7,7 +7,7 @@ import typing
 import numpy as np
 
 from ..arrays import zeros_like
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .sequence_pool import above

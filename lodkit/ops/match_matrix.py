@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values, mixed_types, native
 from ..arrays.sizes import size_products
-from ..errors import LoDMismatchError, ShapeMismatchError
+from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, frozen, values_of
 from ..lod.levels import compiled
 from ..registry import Dense, op

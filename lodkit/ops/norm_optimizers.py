@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from ..arrays import Drafts, Scalar, cast_to, writable
-from ..errors import DTypeError, ShapeMismatchError
+from ..base.errors import DTypeError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
 from .adam_optimizers import direction_numbers

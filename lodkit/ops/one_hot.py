@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_values
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag, check_lod_level

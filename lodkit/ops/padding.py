@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values
-from ..errors import LoDError, ShapeMismatchError
+from ..base.errors import LoDError, ShapeMismatchError
 from ..registry import Dense, op
 from .segments import check_rows as check_sum
 from .shared import plain

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import check_values, dtype_of, mixed_types
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import SelectedRows, values_of
 from ..registry import Dense, VarType, op
 from .embedding import lookup_table

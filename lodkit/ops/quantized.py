@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_values, native
-from ..errors import LoDLevelError, OutputError, ShapeMismatchError
+from ..base.errors import LoDLevelError, OutputError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..lod.packed_rows import PARAMS, Bits, PackedRows, check_packed, check_packed_dims
 from ..registry import Dense, VarDesc, VarType, op

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, integers
-from ..errors import LoDError, RowIndexError
+from ..base.errors import LoDError, RowIndexError
 from ..registry import Dense, VarDesc, VarType, op
 from .conversions import lengths_to_offsets, lengths_to_segment_ids
 from .segments import segment_reduce, to_offsets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, native
-from ..errors import LoDMismatchError
+from ..base.errors import LoDMismatchError
 from ..lod import LoDTensor, RankTable, values_of
 from ..registry import Dense, VarDesc, VarType, inferred_level, op
 from .lod_levels import example_batch

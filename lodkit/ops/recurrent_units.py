@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
 from .gru import Layout, join_weight, split_weight

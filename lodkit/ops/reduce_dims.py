@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_gradient, check_values
-from ..errors import LoDError, ShapeMismatchError
+from ..base.errors import LoDError, ShapeMismatchError
 from ..lod import check_lengths
 from ..registry import Dense, op
 from .conversions import lengths_to_offsets

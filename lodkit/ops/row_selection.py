@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import check_values, integer, listed, mixed_types, native
 from ..arrays.sizes import total_size
-from ..errors import LoDError, ShapeMismatchError
+from ..base.errors import LoDError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
 from .shared import plain

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import Drafts, Scalar, cast_to, check_rows, writable
-from ..errors import DTypeError, ShapeMismatchError
+from ..base.errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
 from .shared import plain
 from .shared.updates import Duplicates, check_rule, check_target

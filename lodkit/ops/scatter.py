@@ -8,7 +8,7 @@ import operator
 import numpy as np
 
 from ..arrays import Drafts, check_gradient, check_rows, check_values, mixed_types, native, writable
-from ..errors import ShapeMismatchError, bad_along
+from ..base.errors import ShapeMismatchError, bad_along
 from ..registry import Dense, op
 from .gather_scatter import check_axis
 from .shared import plain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import LoDError
+from ..base.errors import LoDError
 from ..lod import check_lengths
 from ..registry import Dense, op
 from .conversions import lengths_to_offsets, segment_ids_to_offsets, vector_desc

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_values, mixed_types, native, total_dtype, writable
-from ..errors import RowIndexError, ShapeMismatchError
+from ..base.errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import OPS, Dense, VarDesc, VarType, op
 from .shared import plain

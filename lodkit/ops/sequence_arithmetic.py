@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import cast_to, check_gradient, check_values, dtype_of, native, total_dtype
-from ..errors import DTypeError, LoDMismatchError, ShapeMismatchError
+from ..base.errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import check_gradient, native
-from ..errors import LoDMismatchError, ShapeMismatchError
+from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared.reductions import shares

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays.numpy_arrays import distinct
 from ..arrays.objects import id_remedy_of
-from ..errors import DTypeError, LoDError
+from ..base.errors import DTypeError, LoDError
 from ..registry import Dense, VarDesc, op
 from .padding import check_width
 

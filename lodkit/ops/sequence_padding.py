@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_gradient, check_values, dtype_of, native
-from ..errors import DTypeError, LoDError, ShapeMismatchError
+from ..base.errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
 from ..lod.levels import compiled
 from ..registry import Dense, aligned, inferred_level, op

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import check_gradient, check_values, mixed_types, native
-from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
+from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch
 from ..registry import Dense, op
 from .shared.tables import check_ids

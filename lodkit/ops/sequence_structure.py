@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import check_gradient, check_values, native
-from ..errors import LoDMismatchError, ShapeMismatchError
+from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .sequence_pool import sequence_pool

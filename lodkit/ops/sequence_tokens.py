@@ -8,10 +8,10 @@ import typing
 import numpy as np
 
 from ..arrays import integers
-from ..errors import LoDError
+from ..base.errors import LoDError
 from ..lod import LoDTensor
 from ..registry import Dense, VarDesc, VarType, inferred_level, op
-from .shared.tokens import check_tokens
+from .shared.sequences import check_tokens
 
 
 def prepare_erase(values, tokens):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import MOST, check_gradient, check_values, is_integer, native
 from ..arrays.sizes import size_products
-from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
+from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared import plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_values, mixed_types, native, zeros_like
-from ..errors import LoDError, ShapeMismatchError
+from ..base.errors import LoDError, ShapeMismatchError
 from ..lod import check_vector
 from ..registry import Dense, op
 from .conversions import lengths_to_offsets, vector_desc

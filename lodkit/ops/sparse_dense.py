@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import check_gradient, mixed_types, native
-from ..errors import RowIndexError, ShapeMismatchError
+from ..base.errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag

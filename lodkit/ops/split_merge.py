@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_rows, check_values, zeros_like
-from ..errors import LoDLevelError, LoDMismatchError
+from ..base.errors import LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, values_of
 from ..lod.levels import compiled
 from ..registry import Dense, op

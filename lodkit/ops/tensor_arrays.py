@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_rows, check_values, native, zeros_like
-from ..errors import LoDLevelError, LoDMismatchError, RowIndexError
+from ..base.errors import LoDLevelError, LoDMismatchError, RowIndexError
 from ..lod import LoDTensor, RankTable, values_of
 from ..registry import Dense, VarDesc, VarType, array_desc, op
 from .lod_levels import example_batch, levels_of

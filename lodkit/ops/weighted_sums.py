@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import check_gradient, check_rows, check_values, mixed_types, native
-from ..errors import ShapeMismatchError
+from ..base.errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
 from .scatter import check_target

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..arrays import device_of, dtype_of, is_array, is_cpu_tensor, is_integer, may_share_memory, one_device, writable
-from ..errors import DTypeError, LodkitError, OutputError, ShapeMismatchError
+from ..base.errors import DTypeError, LodkitError, OutputError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..ops.shared.updates import check_clipping, check_mask, check_merged, check_rounding, check_whole, one_number
-from ..registry.kinds import accept
+from ..registry.kinds import accept, unwrapped
 from ..registry.kinds import check_whole as check_whole_array
-from ..registry.recording import check_update_on_tape, unwrapped
+from ..tape.recording import check_update_on_tape
 
 MOST_STEPS = 1 << 62
 

@@ -12,11 +12,11 @@ from ..arrays import dtype_of, is_scalar, may_share_memory, to_device, zeros_lik
 from ..arrays.recorded import plain_view
 from ..arrays.sizes import memory_for
 from ..arrays.types import Scalar
-from ..errors import LodkitError
-from ..public import public
+from ..base.errors import LodkitError
+from ..base.loading import public
+from ..base.signals import uninterrupted
+from ..base.tracebacks import surface
 from ..registry import OPS, Op
-from ..signals import uninterrupted
-from ..tracebacks import surface
 from .checks import Settings, asks_for_lr, check_gradient, check_group, check_rate, counted, named, refuse_shared
 from .touched import TouchedRows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 
 from ..arrays import dtype_of
+from ..base.markup import box, code, folded, table, title
 from ..lod.repr_text import amount
-from ..markup import box, code, folded, table, title
 from ..registry.docstrings import paragraphs
 
 _HEADERS = ("parameter", "dtype", "shape", "lr", "states", "size of states", "steps", "settings")

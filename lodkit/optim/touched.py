@@ -6,9 +6,9 @@ import numpy as np
 
 from ..arrays import write_together
 from ..arrays.sizes import memory_for
-from ..errors import LodkitError
+from ..base.errors import LodkitError
 from ..lod import SelectedRows
-from ..registry.recording import no_grad, note_written
+from ..registry.open_tapes import no_grad, note_written
 
 FIRST = 1024  # rows of the first allocation
 

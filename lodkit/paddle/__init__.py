@@ -9,10 +9,9 @@ repeat.
 from __future__ import annotations
 
 from .. import ops
-from ..tracebacks import surface
-from . import _arrays, _beams, _crf, _ctc, _optimizers, _recurrent_layers, _sequences, _tables, _units, _values
-from ._types import TYPES, Inferring, Running, SlotError, call
-from ._versions import following
+from ..base.tracebacks import surface
+from . import _arrays, _crf, _ctc, _optimizers, _recurrent_layers, _sequences, _tables, _units, _values
+from ._types import TYPES, Inferring, Running, SlotError, call, following
 from .feeding import DataFeeder, create_lod_tensor, create_random_int_lodtensor
 from .streams.bytes import StreamError
 from .streams.reading import load, load_combine, loads

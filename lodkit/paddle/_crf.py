@@ -1,4 +1,4 @@
-"""Conditional random fields, and the evaluation of chunks.
+"""Conditional random fields, the evaluation of chunks, and beam search with the walk back through its steps.
 
 Batches are LoDTensors, or padded arrays with the input Length (SeqLength of chunk_eval). Paddle's workspaces Alpha,
 EmissionExps and TransitionExps are not returned.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..lod import LoDTensor, values_of
 from ..registry import VarDesc
-from ._types import op_type, rank, without_last
+from ._types import SlotError, as_int32, op_type, rank, without_last
 
 
 def _lengths(x):
@@ -59,3 +59,28 @@ def chunk_eval(ops, Inference, Label, SeqLength=None, *, num_chunk_types, chunk_
     outputs = ops.chunk_eval(inference, label, chunk_scheme=chunk_scheme, **attrs)
     slots = "Precision", "Recall", "F1-Score", "NumInferChunks", "NumLabelChunks", "NumCorrectChunks"
     return dict(zip(slots, outputs, strict=True))
+
+
+def _as_column_of_prefixes(x):
+    """Numbers of prefixes, of shape (1, prefixes), as a column: Paddle reads them as they lie."""
+    if isinstance(x, VarDesc):
+        return x.but(dims=(*reversed(x.dims),)) if len(x.dims) == 2 and not x.lod_level and x.dims[1] != 1 else x
+    values = values_of(x)
+    return values.reshape(-1, 1) if len(values.shape) == 2 and values.shape[0] == 1 else x
+
+
+@op_type
+def beam_search(ops, pre_ids, pre_scores, scores, ids=None, *, beam_size, end_id, level=0, is_accumulated=True):
+    """Of equal scores those of the later prefix, and in it of the later candidate, are selected."""
+    pre_ids, pre_scores = _as_column_of_prefixes(pre_ids), _as_column_of_prefixes(pre_scores)
+    attrs = {"level": level, "beam_size": beam_size, "end_id": end_id, "is_accumulated": is_accumulated}
+    selected_ids, selected_scores, parents = ops.beam_search(pre_ids, pre_scores, ids, scores, **attrs)
+    return {"selected_ids": selected_ids, "selected_scores": selected_scores, "parent_idx": as_int32(parents)}
+
+
+@op_type
+def beam_search_decode(ops, Ids: list, Scores: list, *, beam_size, end_id):
+    if len(Ids) != len(Scores):
+        raise SlotError(f"beam_search_decode: Ids has {len(Ids)} steps, Scores {len(Scores)}; pass as many")
+    words, totals = ops.beam_search_decode(*Ids, *Scores, beam_size=beam_size, end_id=end_id)
+    return {"SentenceIds": words, "SentenceScores": totals}

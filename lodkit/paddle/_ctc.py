@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import device_of, to_device
-from ..errors import LoDError
+from ..base.errors import LoDError
 from ..lod import LoDTensor, values_of
 from ..registry import VarDesc
 from ._types import op_type, vector, width

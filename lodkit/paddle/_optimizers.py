@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import is_array, is_number, plain_array, refuse_overlap
-from ..errors import DTypeError
+from ..base.errors import DTypeError
+from ..base.signals import uninterrupted
 from ..lod import values_of
 from ..ops.adam_optimizers import check_power
 from ..ops.shared.updates import check_power_of_beta, iteration_of, one_number
 from ..registry import VarDesc
-from ..signals import uninterrupted
 from ._types import dtype_of_variable, one_float, op_type
 
 POWERS = "Beta1Pow", "Beta2Pow"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -19,16 +20,16 @@ import numpy as np
 from ..arrays import cast, dtype_of, flat, from_lists, integers, is_array, to_device
 from ..arrays.checks import PLAIN
 from ..arrays.recorded import hooks
-from ..errors import LodkitError
+from ..base.errors import LodkitError
+from ..base.loading import public
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
 from ..lod.large import is_size, no_memory
 from ..ops.shared.updates import one_number
-from ..public import public
 from ..registry import OPS, VarDesc, VarType
 from ..registry.catalogue import Names
 from ..registry.kinds import LISTS, call_on_plain, is_parameter
-from ..registry.recording import parameter
 from ..registry.tensor_doors import call_published, within
+from ..tape.recording import parameter
 from ._attributes import fixed, unread
 
 
@@ -270,3 +271,31 @@ def without_last(x, slot):
         raise SlotError(f"{slot} must end in a dimension of 1, got shape {tuple(values.shape)}; {remedy}")
     values = values.reshape(values.shape[:-1])
     return x.with_values(values) if isinstance(x, LoDTensor) else values
+
+
+FIRST = (1, 8)
+_EXPECTED = 'as "1.8", "2.0" or "2.6.2"'
+
+
+def parse_version(version):
+    """The first two numbers of a version; "2" and "2.x" are later than every 2.n."""
+    if not isinstance(version, str):
+        raise TypeError(f"version must be a string, {_EXPECTED}, got {version!r:.80}")
+    found = re.fullmatch(r"(\d+)(?:\.(\d+|x)(?:\.\w+)*)?", version)
+    if not found:
+        raise ValueError(f"version must be one of Paddle's, {_EXPECTED}, got {version!r:.80}")
+    minor = found[2]
+    pair = int(found[1]), math.inf if minor in (None, "x") else int(minor)
+    if pair < FIRST:
+        raise ValueError(f"version must be 1.8 or a later one, {_EXPECTED}, got {version!r:.80}")
+    return pair
+
+
+@functools.lru_cache(64)
+def _kept(kind, version):
+    return kind(parse_version(version))
+
+
+def following(kind, version):
+    """Operators by name, of ``Running`` or ``Inferring``, which follow a version of Paddle."""
+    return _kept(kind, version) if isinstance(version, str) else kind(parse_version(version))

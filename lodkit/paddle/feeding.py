@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from ..arrays import is_array, is_integer, plain_array, plain_rows, to_device
-from ..errors import DTypeError, LoDError, LoDMismatchError
+from ..base.errors import DTypeError, LoDError, LoDMismatchError
+from ..base.loading import public
 from ..lod import LoDTensor, levels
 from ..lod.encodings import MAX_DEPTH
-from ..public import public
 from ..registry import VarDesc, VarType
 from .fields import Field, not_a_list, place_of_row, uneven
 

@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from ..errors import LoDError
+from ..base.errors import LoDError
 
 
 class Field(typing.NamedTuple):

@@ -2,8 +2,8 @@
 
 from .desc import DATA_TYPES, DescError, LodTensorDesc, TensorDesc, VarDesc, VarType, array_desc, inferred_level
 from .kinds import Dense, aligned
+from .open_tapes import Call
 from .operators import OPS, Op, op, run
-from .recording import Call
 
 __all__ = [
     "Call",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, TypeVar  # noqa: F401  checkers read them in quotes
 
-from ..errors import UnknownOperatorError
+from ..base.errors import UnknownOperatorError
 
 if TYPE_CHECKING:
     from .operators import Op  # noqa: F401

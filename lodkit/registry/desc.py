@@ -12,9 +12,9 @@ import numpy as np
 
 from ..arrays import device_of, dtype_of, holds_rows, is_cpu_tensor
 from ..arrays.types import DTypeLike
-from ..errors import LoDLevelError
+from ..base.errors import LoDLevelError
+from ..base.loading import public
 from ..lod import LoDTensor, RankTable, SelectedRows
-from ..public import public
 from .wire import BYTES, VARINT, DescError, message, number, numbers, put, read, signed, text
 
 #: Paddle's DataType numbers.
@@ -200,7 +200,7 @@ class VarDesc:
         return same and len(self.dims) == len(other.dims) and all(a in (-1, b) for a, b in dims)
 
     def _repr_html_(self) -> str:
-        from ..markup import box, table
+        from ..base.markup import box, table
 
         dims = " x ".join("any" if d < 0 else str(d) for d in self.dims) or "none"
         row = (self.name, self.type.name, self.dtype, dims, self.lod_level, "yes" if self.persistable else "no")

@@ -7,7 +7,7 @@ import re
 import textwrap
 from html import escape
 
-from ..markup import Markup, table
+from ..base.markup import Markup, table
 
 _HEADING = re.compile(r"^(\S.*)\n-{3,}\n", re.M)
 _COLUMNS = {"Parameters": ("parameter", "type", "meaning"), "Returns": ("result", "type", "meaning")}

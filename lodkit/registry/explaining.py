@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import DTypeError, LoDError, LodkitError, ShapeMismatchError, SizeError
+from ..base.errors import DTypeError, LoDError, LodkitError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor, SelectedRows
 from ..lod.large import is_size, no_memory
 from .inputs import names_of

@@ -8,18 +8,19 @@ import inspect
 import itertools
 import typing
 
-from ..errors import DeviceError, NoKernelError
-from ..loading import load, lock
+from ..base.errors import DeviceError, NoKernelError
+from ..base.loading import load, lock
 from ..lod import LoDTensor
 from . import representation
 from .declaring import DEVICES, check_devices, check_kernel
+from .kernel import Kernel
 from .kinds import Dense, kind_keys, kinds_of, name_of
 
 
 class KernelTable:
     """Kernel table of an ``Op``."""
 
-    def kernel(self, *devices):
+    def kernel(self, *devices, choose_loops=None):
         """Register the decorated function as the kernel for a device and its annotated kinds.
 
         Inputs of one kind need no annotation; the definition gives the defaults.
@@ -29,7 +30,9 @@ class KernelTable:
         *devices : {"cpu", "cuda"}
             With several, one function serves each of them, and gets the module of the device first:
             ``lodkit.kernels.cpu.primitives.device`` or ``lodkit.kernels.cuda.primitives.device``. A kernel for one
-            device, as for a few rows, comes before it.
+            device comes before it.
+        choose_loops : callable, optional
+            ``choose_loops(on, *inputs, **attrs)``: the loops that a call launches, as ``explain`` shows them.
 
         Raises
         ------
@@ -41,8 +44,10 @@ class KernelTable:
         def register(function):
             check_kernel(self, function, len(devices) > 1)
             keywords = function.__kwdefaults__ or {}
-            function.__kwdefaults__ = {**self.defaults, **keywords}
+            function.__kwdefaults__ = {**keywords, **self.defaults}
             function.__defaults__ = self.definition.__defaults__
+            if choose_loops:
+                function.choose_loops = choose_loops
             if len(devices) == 1:
                 self._add_kernel(devices[0], function, function)
             else:
@@ -69,9 +74,8 @@ class KernelTable:
             if not skip:
                 self._own.add((device, key))
             if not skip or (device, key) not in self._own:
-                self.kernels[device, key] = launch
-        self._selected.clear()
-        self._on_gpu.clear()
+                self.kernels[device, key] = Kernel(self, device, key, function, launch)
+        self._entries.clear()
 
     def _kinds_of(self, inputs):
         names = ["None"] * len(self._varying)

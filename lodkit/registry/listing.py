@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import textwrap
 
-from ..markup import box, code, table
+from ..base.markup import box, code, table
 from .docstrings import brief, marked
 from .kinds import Dense
 

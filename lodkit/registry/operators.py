@@ -14,33 +14,35 @@ import typing
 
 import numpy as np
 
-from ..arrays import checker, device_of, one_device
-from ..arrays.recorded import state
-from ..errors import LodkitError, ShapeMismatchError
-from ..lod import LoDTensor, SelectedRows
-from ..tracebacks import full, shorten, surface
+from ..arrays import checker, one_device
+from ..base.errors import LodkitError, ShapeMismatchError
+from ..base.tracebacks import surface
+from ..lod import LoDTensor
 from . import representation
+from .calls import MISSING, make_call
 from .catalogue import OPS
 from .catalogue import Registry as Registry
 from .declaring import check_definition
 from .desc import VarDesc, inferred_level
-from .explaining import by_position, explain
+from .explaining import by_position
 from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel_table import KernelTable
-from .kinds import Dense, check_whole, kind_of, kinds_of, launcher_of_given, name_of, returning_given, run_rows
-from .on_gpu import keep_launcher, key_of, launcher_on_gpu
-from .out import call_with_out
+from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
+from .open_tapes import differentiate
 from .public_call import AdaptedCall, PlainCall
-from .recording import call_recorded, listeners, note_update, open_tapes
-from .tape import differentiate
-from .tensors import arrays_of, call_on_arrays, holds_tensors, launcher_of
+from .tensors import arrays_of
 
 
 class Op(KernelTable, PlainCall):
     """One operator: callable, with ``infer``, ``select``, kernels by device and kind, and a gradient.
 
-    Use the ``op`` decorator to make one.
+    Use the ``op`` decorator to make one. Each operator has a class of its own, whose ``__call__`` has the signature of
+    the definition.
     """
+
+    def __new__(cls, *args, **kinds):
+        """Make an object of a class of its own."""
+        return super().__new__(type(cls.__name__, (cls,), {"__doc__": cls.__doc__, "__module__": cls.__module__}))
 
     def __init__(self, definition, rowwise=False, updates=False, like=None):
         functools.update_wrapper(self, definition)
@@ -62,68 +64,50 @@ class Op(KernelTable, PlainCall):
         self._checks = {p.name: checker(hints.get(p.name), p.name, self.name) for p in keywords}
         self._tests = {name: check.test for name, check in self._checks.items()}
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
-        self.kernels, self._own, self._selected, self._on_gpu, self._shared, self._loaded = {}, set(), {}, {}, [], set()
+        self.kernels, self._own, self._entries, self._shared, self._loaded = {}, set(), {}, [], set()
         self.gradient_rule = self.example_function = None
         self.infer_function = self._like((like,) if like else self.updates, hints.get("return") is Dense)
 
-    def __call__(self, *inputs, out=None, **attrs):
-        try:
-            if state.open and open_tapes():
-                return call_recorded(self, inputs, out, attrs)
-            if out is not None:
-                return call_with_out(self, inputs, attrs, out)
-            if len(inputs) == 1:  # 0.1 us faster than map()
-                key = type(inputs[0])
-            elif len(inputs) == 2:
-                key = type(inputs[0]), type(inputs[1])
-            else:
-                key = tuple(map(type, inputs))
-            found = self._selected.get(key)
-            if found is None:
-                if self._on_gpu and (launch := launcher_on_gpu(self, key, inputs)):
-                    found = launch, (), ()
-                elif holds_tensors(inputs):
-                    return call_on_arrays(self, inputs, attrs)
-                else:
-                    found, inputs = self._choose(self._accept(inputs), inputs)
-            launch, ragged, sparse = found
-            if ragged:  # four tests take 90 ns less than four empty loops
-                for i in ragged:
-                    values, lod = inputs[i]._values, inputs[i]._lod
-                    if type(values) is not np.ndarray or (lod and lod[-1].item(-1) != len(values)):
-                        launch = launcher_of(self, inputs)
-            if sparse:
-                for i in sparse:
-                    values = inputs[i]._value
-                    if type(values) is not np.ndarray or len(values) != len(inputs[i]._rows):
-                        launch = launcher_of(self, inputs)
-            if attrs:
-                for name, value in attrs.items():
-                    test = self._tests.get(name)
-                    if test is None or not test(value):
-                        attrs[name] = self._settled(name, value)
-            for name in self._needed:  # 80 ns less than a call
-                if name not in attrs:
-                    self._check_needed(attrs)
-            result = launch(*inputs, **attrs)
-            if listeners.data and self._updated:  # 0.2 us less than its length
-                note_update(self, inputs)
-            return result
-        except Exception as error:
-            if clear := explain(self, inputs, attrs, error):
-                raise clear from (error if full() else None)
-            shorten(error)
-            raise
-        except BaseException:  # Ctrl-C, maybe between the update and the note of it
-            note_update(self, inputs)
-            raise
+    @surface
+    def __call__(self, *inputs, **attrs):
+        """Run the kernel for the device and the kinds of the inputs: the first call makes the function that does."""
+        type(self).__call__ = self._call
+        return self(*inputs, **attrs)
+
+    @functools.cached_property
+    def _call(self):
+        return make_call(self)
 
     @surface
     def select(self, *inputs):
-        """Return the kernel for these inputs."""
+        """Return the kernel for these inputs: its device, kinds, and the file and line of its launcher and loops."""
         inputs = self._accept(arrays_of(self, inputs))
         self._check_kinds(inputs)
-        return self._find(one_device(self.name, inputs), self._kinds_of(inputs))
+        return self._find(one_device(self.name, inputs), self._kinds_of(inputs)).of(inputs)
+
+    @surface
+    def explain(self, *inputs, **attrs):
+        """Say what a call would do: its kernel, why it was chosen, its loops, what is converted. Nothing runs.
+
+        Parameters
+        ----------
+        *inputs, **attrs
+            As of a call.
+
+        Returns
+        -------
+        Explanation
+            Text in a shell, a table in Jupyter; ``kernel`` and ``loops``, with ``asm()`` and ``llvm()`` of each.
+        """
+        from .explanation import explain_plan
+
+        if misnamed := by_position(self, attrs):
+            raise misnamed
+        taken, attrs = self.taken(inputs, attrs)
+        kernel = self.select(*inputs)
+        self._check_attrs(attrs)
+        self._check_needed(attrs)
+        return explain_plan(self, taken, kernel.inputs, kernel, attrs)
 
     @surface
     def infer(self, *descs, **attrs):
@@ -180,7 +164,7 @@ class Op(KernelTable, PlainCall):
         return function
 
     def gradient(self, function):
-        """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.registry.tape.Call``)."""
+        """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.registry.Call``)."""
         self.gradient_rule = function
         return function
 
@@ -206,25 +190,11 @@ class Op(KernelTable, PlainCall):
 
     _accept, _names, _label = accept_inputs, names_of, label_of
 
-    def _choose(self, inputs, given):
-        launch = self._launcher(inputs)
-        ragged = tuple(i for i, x in enumerate(inputs) if isinstance(x, LoDTensor))
-        sparse = tuple(i for i, x in enumerate(inputs) if isinstance(x, SelectedRows))
-        if all(x is None or device_of(x) != "cuda" for x in inputs):
-            self._selected[key_of(inputs)] = launch, ragged, sparse
-            if of_given := launcher_of_given(launch, given, inputs):
-                self._selected[key_of(given)] = found = of_given, ragged, sparse
-                return found, given
-            launch = returning_given(launch, given, inputs)
-        else:
-            keep_launcher(self, given, inputs, launch)
-        return (launch, ragged, sparse), inputs
-
     def _launcher(self, inputs):
         self._check_kinds(inputs)
         for name, x in zip(self._names(inputs), inputs, strict=True):
             check_whole(self.name, name, x)
-        kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs))
+        kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs)).launch
         if self.rowwise and any(isinstance(x, LoDTensor) for x in inputs):
             return functools.partial(run_rows, self.name, kernel)
         return kernel
@@ -251,6 +221,8 @@ class Op(KernelTable, PlainCall):
                 raise TypeError(f"{self.name} needs the attribute {name}; it takes {self.signature}")
 
     def _settled(self, name, value):
+        if value is MISSING:
+            return value  # the slow way names all that is missing
         if name not in self._checks:
             raise TypeError(f"{self.name} has no attribute {name!r:.200}; it takes {self.signature}")
         return self._checks[name].settled(value)

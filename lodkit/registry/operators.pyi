@@ -5,7 +5,7 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overl
 from .catalogue import OPS as OPS
 from .catalogue import Registry as Registry
 from .desc import VarDesc
-from .recording import Call
+from .open_tapes import Call
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -69,7 +69,7 @@ class Op(Generic[P, R]):
         """Register the rule of ``infer``."""
 
     def gradient(self, function: _Rule) -> _Rule:
-        """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.registry.tape.Call``)."""
+        """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.tape.tape.Call``)."""
 
     def example(self, function: _Example) -> _Example:
         """Register ``example(dtype) -> [(inputs, attrs), ...]``: tiny calls, for ``warmup``. Gradients need none."""

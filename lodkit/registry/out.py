@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import is_array, output, parts, refuse_overlap
 from ..lod import LoDTensor
 from .kinds import run_rows, unwrapped
-from .recording import listeners, note_written
+from .open_tapes import listeners, note_written
 from .tensors import call_on_arrays, holds_tensors
 
 

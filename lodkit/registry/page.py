@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ..markup import box, details, folded, table
+from ..base.markup import box, details, folded, table
 from .docstrings import described, marked, paragraphs, sections, summary
 from .representation import places
 

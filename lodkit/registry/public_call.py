@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 
-from ..tracebacks import shorten, surface
+from ..base.tracebacks import shorten, surface
 from . import representation
 
 
@@ -50,8 +50,8 @@ class AdaptedCall:
             if self.takes is not None:
                 inputs, attrs = self.takes(inputs, attrs)
             if self.returns is None:
-                return super().__call__(*inputs, **attrs)
-            return self._made(super().__call__(*inputs, **attrs), attrs)
+                return self._call(self, *inputs, **attrs)
+            return self._made(self._call(self, *inputs, **attrs), attrs)
         except Exception as error:
             shorten(error)
             raise
@@ -63,7 +63,7 @@ class AdaptedCall:
         return self._made(found, attrs) if isinstance(self.returns, tuple) else found
 
     def select(self, *inputs):
-        """Return the kernel for these inputs."""
+        """Return the kernel for these inputs: its device, kinds, and the file and line of its launcher and loops."""
         return super().select(*self.taken(inputs, {})[0])
 
     @property
@@ -87,7 +87,7 @@ class Full:
         self.op = op
 
     def __call__(self, *inputs, **attrs):
-        return super(AdaptedCall, self.op).__call__(*inputs, **attrs)
+        return self.op._call(self.op, *inputs, **attrs)
 
     def infer(self, *descs, **attrs):
         return super(AdaptedCall, self.op).infer(*descs, **attrs)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 
+from .kernel import place_of as place_of
+
 
 class _Bare(str):
     """Annotation represented without quotes."""
@@ -46,10 +48,3 @@ def places(op):
     """Device, kinds and place of every kernel."""
     for (device, kinds), kernel in op.kernels.items():
         yield device, describe(op, kinds), place_of(kernel)
-
-
-def place_of(kernel):
-    """Return the file of a kernel, with two folders above it, and its first line."""
-    code = inspect.unwrap(kernel).__code__
-    where = "/".join(code.co_filename.replace("\\", "/").split("/")[-3:])
-    return f"{where}:{code.co_firstlineno}"

@@ -10,12 +10,9 @@ import sys
 import numpy as np
 
 from ..arrays import refuse_overlap, tensor_of
-from ..arrays.recorded import RecordedArray
 from ..arrays.tensors import array_of, changed, plain_array_of, refuse_duals, rounded_like, shares
-from ..errors import OutputError
+from ..base.errors import OutputError
 from ..lod import LoDTensor, SelectedRows
-from .kinds import given_back, on_gpu, unwrapped, views_kept
-from .on_gpu import keep_launcher, key_of, launcher_on_gpu
 
 
 def numbers_in(x):
@@ -57,26 +54,6 @@ def call_on_arrays(op, inputs, attrs, out=None):
         if i < len(inputs):
             swap.wrote(inputs[i])
     return swap.restored(result)
-
-
-def launcher_of(op, inputs):
-    """The launcher where a LoDTensor or SelectedRows is not over a plain array, or was resized."""
-    if launch := launcher_on_gpu(op, key_of(inputs), inputs):
-        return launch
-    if holds_tensors(inputs):
-        return lambda *inputs, **attrs: call_on_arrays(op, inputs, attrs)
-    if any(isinstance(numbers_in(x), RecordedArray) for x in inputs):
-        plain = tuple(map(unwrapped, inputs))
-        recorded = list(map(numbers_in, inputs))
-        return lambda *inputs, **attrs: views_kept(given_back(op.full(*plain, **attrs), plain, inputs), recorded)
-    if any(type(x) in (int, float) for x in inputs):  # on the device of the others
-        accepted = op._accept(inputs)
-        launch = op._launcher(accepted)
-        return lambda *_, **attrs: launch(*accepted, **attrs)
-    launch = op._launcher(inputs)
-    if any(x is not None and on_gpu(x) for x in inputs):
-        keep_launcher(op, inputs, inputs, launch)
-    return launch
 
 
 def arrays_of(op, inputs):

@@ -11,7 +11,7 @@ from typing import Any
 from ..arrays import VALUE_TYPES, native
 from ..arrays.checks import as_dtype
 from ..arrays.types import DTypeLike
-from ..errors import DTypeError
+from ..base.errors import DTypeError
 from ..jit import settings
 from .operators import OPS, Op
 

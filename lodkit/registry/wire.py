@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import LodkitError
-from ..public import public
+from ..base.errors import LodkitError
+from ..base.loading import public
 
 VARINT, FIXED64, BYTES, START, END, FIXED32 = range(6)
 

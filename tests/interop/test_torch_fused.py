@@ -9,8 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
-
-import lodkit
+from calls import record_calls
 
 torch = pytest.importorskip("torch")
 from lodkit.interop.torch import BagGradient, EmbeddingBag, optim  # noqa: E402
@@ -119,13 +118,8 @@ def test_two_modules_share_a_table():
 @pytest.fixture
 def calls(monkeypatch):
     """Names of the fused operators that ran."""
-    ran, call = [], lodkit.registry.Op.__call__
-
-    def recording(op, *inputs, **attrs):
-        ran.append(op.name)
-        return call(op, *inputs, **attrs)
-
-    monkeypatch.setattr(lodkit.registry.Op, "__call__", recording)
+    ran = []
+    record_calls(monkeypatch.setattr, ran.append)
     return ran
 
 

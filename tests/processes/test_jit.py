@@ -107,7 +107,7 @@ def test_garbage_waits_while_a_function_is_compiled(kit):
 def test_garbage_is_collected_in_a_child_that_is_forked_meanwhile(kit):
     code = """
     import gc, os, threading
-    from lodkit.garbage import uncollected
+    from lodkit.base.garbage import uncollected
     before, inside, leave = gc.get_threshold(), threading.Event(), threading.Event()
     def hold():
         with uncollected():

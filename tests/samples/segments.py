@@ -19,11 +19,12 @@ def segmentations(lengths):
 
 
 def segment_cases():
+    # Columns and types are those of sequence_pool's samples: each pair of them is a kernel to compile.
     for lengths, item, dtype in (
-        ([3, 1, 2], (5,), np.float64),
+        ([3, 1, 2], (17,), np.float32),
         ([4, 0, 1], (), np.float32),
-        ([2, 7], (3, 2), np.float32),
-        ([3, 3], (16,), np.float16),
+        ([2, 7], (2, 3), np.float64),
+        ([3, 3], (20,), np.float16),
     ):
         data = array(sum(lengths), *item, dtype=dtype)
         for by, segments in segmentations(lengths).items():
@@ -51,13 +52,13 @@ def segment_cases():
 
 def other_reductions():
     """Yield products, also of zeros, and logarithms of sums."""
-    data = reals(7, 3)
+    data = reals(7, 5)
     data[2, 0] = data[5, 1] = data[6, 1] = 0
     for reduce in ("prod", "logsumexp", "logmeanexp"):
         yield (data, vector(3, 0, 4)), {"reduce": reduce}
         yield (data, vector(1, 0, 1, 1, 0, 2, 2)), {"by": "unsorted_ids", "reduce": reduce}
         yield (reals(5, dtype=np.float32), vector(4, 1)), {"reduce": reduce}
-        yield (array(4, 16, dtype=np.float16), vector(1, 3)), {"reduce": reduce}
+        yield (array(4, 20, dtype=np.float16), vector(1, 3)), {"reduce": reduce}
     yield (array(3, 2, dtype=np.int32), vector(1, 2)), {"reduce": "prod"}
     extremes = np.array([[np.inf, -np.inf], [np.inf, -np.inf], [1.0, np.nan]])
     yield (extremes, vector(2, 1)), {"reduce": "logmeanexp"}

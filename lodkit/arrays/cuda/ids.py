@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import DTypeError, LoDError, RowIndexError, bad_id
+from ...base.errors import DTypeError, LoDError, RowIndexError, bad_id
 from ..bounds import bounds_check
 from ..objects import id_remedy_of
 from . import vector

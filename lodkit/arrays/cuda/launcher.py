@@ -19,7 +19,7 @@ import types
 import numba
 import numpy as np
 
-from ...errors import DeviceError
+from ...base.errors import DeviceError
 from ...jit.cache import entry_name, failing_softly, load, store
 from ...jit.fingerprint import fingerprint
 from .private_numba import INSTALL, compiling_for, cuda, extending, is_missing_library, version

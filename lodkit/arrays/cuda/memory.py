@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...errors import DeviceError, DTypeError, OutputError
+from ...base.errors import DeviceError, DTypeError, OutputError
 from .. import integers, is_cpu_tensor
 from ..objects import id_remedy_of
 from .kernels import convert, copied, fill

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from ...errors import DeviceError
+from ...base.errors import DeviceError
 
 INSTALL = 'CUDA kernels need numba-cuda and cuda-core: pip install "lodkit[cuda]"'
 with warnings.catch_warnings():

@@ -6,7 +6,7 @@ kernel notes something, as of a bad id, and are taken again after they were read
 
 from __future__ import annotations
 
-from ...errors import DeviceError
+from ...base.errors import DeviceError
 from .views import pending, raise_pending
 
 AT_ONCE = 512  # numbers of a piece of memory: a page

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ...errors import DTypeError, OutputError
+from ...base.errors import DTypeError, OutputError
 from ...jit.llvm.vectors import COMPUTE_DTYPE
 
 _POINTERS = {

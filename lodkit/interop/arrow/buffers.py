@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import DTypeError, LoDError
+from ...base.errors import DTypeError, LoDError
 from ...lod.levels import compiled
 from .c_data import NUMBERS
 from .importing import malformed

@@ -13,7 +13,7 @@ from ...arrays import native
 from ...arrays.objects import remedy_of
 from ...arrays.recorded import plain_view
 from ...arrays.tensors import array_of, is_tensor
-from ...errors import DTypeError, LoDError
+from ...base.errors import DTypeError, LoDError
 from ...lod.indexing import require_cpu
 from .c_data import (
     ARRAY,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import VALUE_TYPES, integers
-from ...errors import DTypeError, LoDError
+from ...base.errors import DTypeError, LoDError
 from . import buffers
 from .exporting import Node, export, items, lists, plain_values
 from .importing import Column, chunks_of

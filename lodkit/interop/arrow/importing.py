@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import typing
 
-from ...errors import LoDError
+from ...base.errors import LoDError
 from .c_data import (
     ARRAY,
     SCHEMA,

@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from ...errors import LoDError
+from ...base.errors import LoDError
 from ...lod import LoDTensor, frozen
 from ...lod.batching import concat
 from ...lod.levels import compiled

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...errors import DTypeError, LoDError
+from ...base.errors import DTypeError, LoDError
 from . import buffers
 from .importing import decoded, malformed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...errors import LoDError, LoDLevelError, RowIndexError
+from ...base.errors import LoDError, LoDLevelError, RowIndexError
 
 
 class NoSequence(RowIndexError):

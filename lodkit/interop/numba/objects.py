@@ -8,7 +8,7 @@ from numba import types
 
 from ...arrays import plain_array
 from ...arrays.tensors import array_of, is_tensor, tensor_of
-from ...errors import DeviceError, DTypeError, LodkitError
+from ...base.errors import DeviceError, DTypeError, LodkitError
 from ...lod.levels import frozen, in_bytes
 from ...lod.lod_tensor import LoDTensor
 from ...lod.selected_rows import SelectedRows

@@ -15,10 +15,10 @@ import torch
 
 from ...arrays.recorded import state
 from ...arrays.tensors import refuse_duals
-from ...errors import LodkitError
+from ...base.errors import LodkitError
+from ...base.tracebacks import shorten
 from ...lod import LoDTensor, SelectedRows
-from ...registry.recording import Call, no_grad
-from ...tracebacks import shorten
+from ...registry.open_tapes import Call, no_grad
 from . import library
 from .operands import CONSTANT, PLAIN_FRAME, array, arrays_of, cut, cut_results, joined, kept, tensor
 from .shortcuts import SHORTCUTS

@@ -9,7 +9,7 @@ import torch
 
 from ...arrays.remedies import remedy_for
 from ...arrays.tensors import array_of, check_storage, plain_array_of
-from ...errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
+from ...base.errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
 from ...jit import njit
 from ...lod import LoDTensor
 from ...lod.levels import frozen

@@ -14,11 +14,11 @@ import torch
 from torch.fx.experimental.symbolic_shapes import guard_scalar
 
 from ...arrays.tensors import numbers_of, rounded_like, traced_array_of
-from ...errors import LodkitError
+from ...base.errors import LodkitError
 from ...lod import LoDTensor, SelectedRows
 from ...lod import levels as _levels
 from ...registry import VarDesc
-from ...registry.recording import Call, no_grad
+from ...registry.open_tapes import Call, no_grad
 from . import fakes
 from .operands import array, tensor
 

@@ -8,10 +8,10 @@ from typing import Any, Literal, Self
 import torch
 
 from ...arrays.ids import checked_ids
-from ...errors import DTypeError, RowIndexError
+from ...base.errors import DTypeError, RowIndexError
+from ...base.tracebacks import shorten
 from ...lod import LoDTensor
 from ...ops.sequence_pool import Pool, sequence_pool
-from ...tracebacks import shorten
 from .autograd import differentiable
 from .bag_function import Bag, reduced
 from .bag_in_graphs import in_graph

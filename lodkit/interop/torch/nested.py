@@ -12,7 +12,7 @@ from ...arrays.remedies import remedy_for
 from ...arrays.sizes import total_size
 from ...arrays.tensors import numbers_of, tensor_of
 from ...arrays.types import ArrayLike, Levels
-from ...errors import LoDError, LoDLevelError, LoDMismatchError
+from ...base.errors import LoDError, LoDLevelError, LoDMismatchError
 from ...lod import LoDTensor
 from ...lod import levels as _levels
 from ...lod.levels import short

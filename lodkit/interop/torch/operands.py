@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ...arrays.tensors import array_of, plain_array_of, rounded_like, starts_with, tensor_of
-from ...errors import LodkitError
+from ...base.errors import LodkitError
 from ...lod import LoDTensor, SelectedRows
 
 PLAIN, RAGGED, ROWS, CONSTANT = range(4)

@@ -13,12 +13,12 @@ import torch
 
 from ... import optim as _rules
 from ...arrays.tensors import check_storage
-from ...errors import DTypeError, LodkitError
+from ...base.errors import DTypeError, LodkitError
+from ...base.signals import uninterrupted
+from ...base.tracebacks import surface
 from ...ops.bag_updates import ABSENT
 from ...optim.checks import asks_for_lr, check_gradient, counted, refuse_shared, unknown_class
 from ...registry import OPS
-from ...signals import uninterrupted
-from ...tracebacks import surface
 from .bag_gradient import BagGradient, rows_of
 from .operands import array
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from ...ops import adam_optimizers as ops
 from ...ops.shared.optimizer_record import optimizers_in
-from .optimizer_rules import rule_of
 from .updates import update_kernel
 
 for _op in optimizers_in(ops):
-    update_kernel(_op, rule_of(_op))
+    update_kernel(_op)
 
 
 @ops.advance_power.kernel("cpu", "cuda")

@@ -7,12 +7,13 @@ from ...ops import bag_updates as ops
 from ...ops.shared.updates import learning_rate
 from ...registry import Dense
 from . import adam_optimizers, moment_optimizers, optimizers  # noqa: F401  they fill RULES
-from .updates import RULES, adjusted
+from .optimizer_rules import make_rule
+from .updates import RULES, adjusted, step_of
 
 
 def _fused(op):
     update = op.definition.update
-    optimizer, rules = update.definition.optimizer, RULES[update.name]
+    optimizer, settled = update.definition.optimizer, RULES[update.name]
     names = optimizer.states
 
     def launch(
@@ -29,10 +30,12 @@ def _fused(op):
         decoupled,
         maximize,
         clip_value,
+        iteration=None,
         **attrs,
     ):
         lr, (states, weights) = learning_rate(lr), ops.states_of(names, given)
-        rule, _ = rules(len(states), lr, **attrs)
+        make, _ = settled(len(states), **attrs)
+        rule = make_rule(update, make(**step_of(lr, iteration)), len(states))
         _, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value)
         bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, optimizer)
         if flat.size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import ops
 from ...lod import LoDTensor, frozen
 from ...ops.ctc_align import check_logits
-from ...ops.shared.tokens import check_tokens
+from ...ops.shared.sequences import check_tokens
 
 
 @ops.ctc_align.kernel("cpu", "cuda")

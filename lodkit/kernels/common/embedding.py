@@ -7,7 +7,15 @@ from ...ops import embedding as ops
 from ...registry import Dense
 
 
-@ops.lookup_table.kernel("cpu", "cuda")
+def _lookup_loops(on, table, ids, /, **attrs):
+    return [on.gather_loop(table, ids)]
+
+
+def _bag_loops(on, table, ids, weights, /, *, pool, padding_idx, **attrs):
+    return [on.reduce_loop(pool, table, ids._values, weights, padding_idx, ids._row_offsets())]
+
+
+@ops.lookup_table.kernel("cpu", "cuda", choose_loops=_lookup_loops)
 def lookup_table(on, table, ids, /, *, padding_idx, is_sparse=True, out=None):
     check_ids = on.ids_to_check if out is None else on.ids_in_range
     table, dtype, ids = ops.prepare_lookup(on, table, ids, padding_idx, check_ids=check_ids)
@@ -22,7 +30,7 @@ def lookup_table_grad(on, table, ids, grad, /, *, padding_idx, is_sparse):
     return on.table_grad(table, ids, grad, padding_idx, is_sparse)
 
 
-@ops.embedding_bag.kernel("cpu", "cuda")
+@ops.embedding_bag.kernel("cpu", "cuda", choose_loops=_bag_loops)
 def embedding_bag(
     on,
     table,

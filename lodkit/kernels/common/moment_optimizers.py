@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ...ops import moment_optimizers as ops
 from ...ops.shared.optimizer_record import optimizers_in
-from .optimizer_rules import rule_of
 from .updates import update_kernel
 
 for _op in optimizers_in(ops):
-    update_kernel(_op, rule_of(_op))
+    update_kernel(_op)

@@ -1,12 +1,11 @@
 """The rules of optimizers: a step of ``optimizer_steps`` with its numbers, of the attributes of an operator.
 
-Those of ``rule_of`` are made from the operator's record. ``update_kernel`` gives them the defaults of the operator,
-``lr`` as a float, and as ``count`` the number of states; it has checked all.
+Those of ``make_rule`` are made from the operator's record. ``update_kernel`` gives its ``numbers`` the defaults of the
+operator, ``lr`` as a float, and as ``count`` the number of states; it has checked all.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -48,18 +47,16 @@ class Rule(NamedTuple):
 ITSELF = (1.0, 1.0, 1.0, math.inf)
 
 
+def make_rule(op, found, count):
+    """The rule of an operator with so many states, by what the ``numbers`` of its record have given."""
+    record = op.definition.optimizer
+    name, numbers = found if type(found[0]) is str else (op.name, found)
+    return Rule(getattr(steps, name), numbers, (), record.rowwise, record.pairs and count == 1)
+
+
 def rule_of(op):
-    """A function of attributes by name: the rule of an operator, by the numbers of its record."""
-    numbers, pairs = op.definition.optimizer.numbers, op.definition.optimizer.pairs
-
-    @functools.wraps(numbers)
-    def rule(**attrs):
-        found = numbers(**attrs)
-        name, found = found if type(found[0]) is str else (op.name, found)
-        made = Rule(getattr(steps, name), found)
-        return made._replace(pairs=True) if pairs and attrs["count"] == 1 else made
-
-    return rule
+    """A function of attributes by name: the rule of an operator without optional states."""
+    return lambda **attrs: make_rule(op, op.definition.optimizer.numbers(**attrs), 0)
 
 
 sgd_rule, momentum_rule = rule_of(sgd), rule_of(momentum)

@@ -8,11 +8,11 @@ from ...ops.shared.optimizer_record import optimizers_in
 from ...ops.shared.selected_parameters import prepare_selected, refuse_rest, sort_keys
 from ...ops.shared.updates import learning_rate
 from ...registry import Dense
-from .optimizer_rules import rule_of, sgd_rule
+from .optimizer_rules import sgd_rule
 from .updates import adjusted, update_kernel
 
 for _op in optimizers_in(ops):
-    update_kernel(_op, rule_of(_op))
+    update_kernel(_op)
 
 
 def _prepare(on, param, grad, lr, duplicates, weight_decay=0.0, mask=None, rounding_seed=None, **options):

@@ -7,7 +7,11 @@ from ...lod import LoDTensor
 from ...ops.sequence_pool import above, reduction
 
 
-@ops.sequence_pool.kernel("cpu", "cuda")
+def _loops(on, x, /, *, pool, level, return_index, **attrs):
+    return [on.reduce_loop(reduction(pool, return_index), x._values, None, None, None, x._row_offsets(level))]
+
+
+@ops.sequence_pool.kernel("cpu", "cuda", choose_loops=_loops)
 def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, out=None):
     reduce = reduction(pool, return_index) if return_index or pool == "average" else pool
     values, levels = x._values, x._lod

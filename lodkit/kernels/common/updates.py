@@ -7,7 +7,7 @@ import inspect
 
 import numpy as np
 
-from ...arrays import FLOATS, OWN, are_apart, native
+from ...arrays import are_apart, native
 from ...lod import SelectedRows
 from ...ops.shared.updates import (
     adjustment,
@@ -20,33 +20,33 @@ from ...ops.shared.updates import (
     one_number,
 )
 from ...registry import Dense
+from . import optimizer_steps as steps
+from .optimizer_rules import Rule, make_rule
 from .random_rounding import SINGLE, update_rounded
 
-
-def _is_in_order(param, grad, states):
-    """True if an update of NumPy's arrays has nothing to refuse: they are of one floating type, the states are like the
-    parameter, which can be written, and all have memory of their own.
-    """
-    value = grad.value
-    if type(param) is not np.ndarray or type(value) is not np.ndarray:
-        return False
-    dtype, shape = value.dtype, param.shape
-    if dtype not in FLOATS or (grad.height, *value.shape[1:]) != shape or not value.flags.owndata:
-        return False
-    written = (param, *states)
-    for x in written:
-        if type(x) is not np.ndarray or x.dtype is not dtype or x.shape != shape or x.flags.num & OWN != OWN:
-            return False
-    return len({id(value), *map(id, written)}) > len(written)
+#: Types, shapes and layouts of arrays with memory of their own, in which ``check_update`` found nothing to refuse.
+_CHECKED: set = set()
+_MOST_CHECKED = 4096
 
 
 def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=False, counter=False):
     """Check all arrays of an update before anything is written. Returns the values of the gradient."""
-    if type(grad) is SelectedRows and not (rowwise or pairs or counter) and _is_in_order(param, grad, states):
-        return grad.value  # 0.7 us less with one state
+    sparse = type(grad) is SelectedRows
+    value, apart = grad._value if sparse else grad, False
+    if type(param) is type(value) is np.ndarray:
+        facts = [name, pairs, value.dtype, value.shape[1:], value.flags.num, grad.height if sparse else value.shape]
+        for x in (param, *states):
+            facts += x.dtype, x.shape, x.flags.num
+        facts, ids = tuple(facts), {id(value), id(param), *map(id, states)}
+        if len(ids) < 2 + len(states):
+            facts = None
+        elif facts in _CHECKED:
+            return value
+        apart = facts and are_apart((param, value, *states))
     check_update(name, param, grad, names, states, rowwise, pairs, counter)
-    value = grad.value if isinstance(grad, SelectedRows) else grad
-    if are_apart((param, value, *states)):  # 0.3 us less with one state
+    if apart:
+        if len(_CHECKED) < _MOST_CHECKED:
+            _CHECKED.add(facts)
         return value
     on.refuse_overlap("param", param, [value, *states], ["grad", *names])
     for i, array in enumerate(states):
@@ -61,10 +61,33 @@ def dense_gradient(on, grad):
     return on.dense_rows(grad)
 
 
-def update(
-    on, name, rule, param, grad, names=(), states=(), duplicates="merge", touches_all=False, records=False, seed=None
-):
-    """Check everything, then step a parameter and its states.
+def step_dense(on, rule, param, states, grad, records=False, seed=None):
+    """Step all of a parameter by a dense gradient. Returns the steps that were subtracted, with ``records``."""
+    if seed is not None:
+        update_rounded(on, rule, param, states, grad, seed)
+        return None
+    taken = on.record_like(grad) if records else None
+    on.update_all(rule, param, states, grad, taken)
+    return None if taken is None else on.convert(taken, param.dtype)
+
+
+def step_rows(on, rule, param, states, grad, duplicates="merge", touches_all=False, records=False, seed=None):
+    """Step the rows of a parameter that SelectedRows list, or all of them where the rule ``touches_all``."""
+    if touches_all:
+        check_merged(duplicates)
+        if seed is None and not records and on.update_spread(rule, param, states, grad):
+            return None
+        return step_dense(on, rule, param, states, dense_gradient(on, grad), records, seed)
+    if seed is not None:
+        update_rounded(on, rule, param, states, grad, seed)
+        return None
+    taken = on.record_like(grad._value) if records else None
+    on.update_rows(rule, param, states, grad, duplicates, taken)
+    return None if taken is None else on.convert(taken, param.dtype)
+
+
+def update(on, name, rule, param, grad, names=(), states=(), duplicates="merge", touches_all=False):
+    """Check everything, then step a parameter and its states by a gradient of either kind.
 
     Parameters
     ----------
@@ -78,27 +101,12 @@ def update(
     duplicates : {"merge", "sequential"}
     touches_all : bool
         Rows that SelectedRows do not list change too.
-    seed : int, optional
-        Round a float16 parameter at random.
-    records : bool
-        Return the steps that were subtracted, in the shape of the gradient or of its listed rows.
     """
-    value = check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
-    sparse = value is not grad
-    if sparse and touches_all:
-        check_merged(duplicates)
-        if seed is None and not records and on.update_spread(rule, param, states, grad):
-            return None
-        grad, sparse = dense_gradient(on, grad), False
-    if seed is not None:
-        update_rounded(on, rule, param, states, grad, seed)
-        return None
-    taken = on.record_like(value) if records else None
-    if sparse:
-        on.update_rows(rule, param, states, grad, duplicates, taken)
+    check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
+    if isinstance(grad, SelectedRows):
+        step_rows(on, rule, param, states, grad, duplicates, touches_all)
     else:
-        on.update_all(rule, param, states, grad, taken)
-    return None if taken is None else on.convert(taken, param.dtype)
+        step_dense(on, rule, param, states, grad)
 
 
 def adjusted(on, rule, grad, duplicates, lr, *options, **named):
@@ -107,42 +115,44 @@ def adjusted(on, rule, grad, duplicates, lr, *options, **named):
     return grad, rule._replace(adjust=numbers)
 
 
-#: Name of an optimizer -> its function of ``_rules_of``.
+MOST_STEPS = 2**53  # of which each is a float
+
+#: Name of an optimizer -> its ``settled`` of ``_rules_of``.
 RULES: dict = {}
 
 
-def _rules_of(op, rule_of, **fixed):
-    """A function of the number of states and the attributes that are given: the rule, and whether it touches all rows.
+def _rules_of(op):
+    """Make ``settled(count, **attrs)``: what makes the numbers of a step, and whether its rule touches all rows.
 
-    Checking the attributes takes as long as a third of an update of a few rows: those that stay from step to step are
-    checked once, and a rule is kept for steps whose rate stays, too.
+    ``count`` is the number of states. The attributes that stay from step to step are checked once; the rate and the
+    iteration, which move, at each step.
     """
-    traits, wanted = op.definition.optimizer, inspect.signature(rule_of).parameters
+    record = op.definition.optimizer
+    wanted = inspect.signature(record.numbers).parameters
 
     @functools.lru_cache(256)
     def settled(count, **attrs):
-        attrs = {**op.defaults, **fixed, **attrs, "count": count}
+        attrs = {**op.defaults, **attrs, "count": count}
         attrs = {name: attrs[name] for name in wanted if name not in ("lr", "iteration")}
-        traits.check(attrs)
-        return functools.partial(rule_of, **attrs), traits.touches_all(attrs)
+        record.check(attrs)
+        make = functools.partial(record.numbers, **attrs)
+        if "iteration" in wanted:
+            make = functools.partial(_numbers_at, record, make)
+        return make, record.touches_all(attrs)
 
-    def rule_of_step(count, step, attrs):
-        traits.check(step)
-        made, touches_all = settled(count, **attrs)
-        rule = made(**step)
-        return rule._replace(rowwise=True) if traits.rowwise else rule, touches_all
+    return settled
 
-    @functools.lru_cache(256)
-    def rule(count, lr, **attrs):
-        return rule_of_step(count, {"lr": lr}, attrs)
 
-    @functools.lru_cache(256)
-    def rule_at(count, lr, iteration, **attrs):
-        return rule_of_step(count, {"lr": lr, "iteration": iteration}, attrs)
+def _numbers_at(record, make, *, lr, iteration):
+    iteration = one_number(iteration)
+    if not (0 <= iteration < MOST_STEPS and iteration % 1 == 0):
+        record.check({"iteration": iteration})
+    return make(lr=lr, iteration=iteration)
 
-    if "iteration" in wanted:
-        return lambda count, lr, *, iteration, **attrs: rule_at(count, lr, one_number(iteration), **attrs)
-    return rule
+
+def step_of(lr, iteration=None):
+    """The attributes of a rule that move from step to step."""
+    return {"lr": lr} if iteration is None else {"lr": lr, "iteration": iteration}
 
 
 def _prepared(
@@ -154,17 +164,16 @@ def _prepared(
     duplicates,
     touches_all,
     lazy,
-    *,
-    weight_decay=0.0,
-    decoupled=False,
-    maximize=False,
-    clip_value=None,
-    clip_norm=None,
-    mask=None,
-    rounding_seed=None,
-    return_step=False,
+    mask,
+    weight_decay,
+    decoupled,
+    maximize,
+    clip_value,
+    clip_norm,
+    rounding_seed,
+    return_step,
 ):
-    """What options make of a gradient and its rule. Returns them, and the last three arguments of ``update``."""
+    """Apply the options of an update to its gradient and rule. Returns them, and what ``step_rows`` is told."""
     if return_step:
         check_record(grad, duplicates, mask)
     check_rounding(param, duplicates, rounding_seed, True if return_step else None)
@@ -172,31 +181,86 @@ def _prepared(
     if mask is not None:
         grad, touches_all = masked(on, grad, mask, duplicates, touches_all), False
     grad, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value, clip_norm)
-    return grad, rule, (touches_all, return_step, rounding_seed)
+    return grad, rule, touches_all, return_step, rounding_seed
 
 
-OPTIONS = frozenset(inspect.getfullargspec(_prepared).kwonlyargs)
+def update_kernel(op):
+    """Register two kernels of an optimizer on both devices, by its record: of a dense gradient, and of SelectedRows."""
+    name, names, settled = op.name, [*op.inputs][2:], _rules_of(op)
+    rowwise, pairs = op.definition.optimizer.rowwise, op.definition.optimizer.pairs
+    RULES[name] = settled
+
+    def kernel(kind, step):
+        def launch(
+            on,
+            param: Dense,
+            grad,
+            /,
+            *states,
+            lr,
+            duplicates,
+            lazy,
+            weight_decay=0.0,
+            decoupled=False,
+            maximize=False,
+            clip_value=None,
+            clip_norm=None,
+            mask=None,
+            rounding_seed=None,
+            return_step=False,
+            iteration=None,
+            **attrs,
+        ):
+            if type(lr) is not float or lr - lr != 0:
+                lr = learning_rate(lr)
+            if states and states[-1] is None:
+                states = states[:-1]
+            make, touches_all = settled(len(states), **attrs)
+            found = make(lr=lr) if iteration is None else make(lr=lr, iteration=iteration)
+            # As make_rule does: a call less, half a microsecond.
+            step_name, numbers = found if type(found[0]) is str else (name, found)
+            rule = Rule(getattr(steps, step_name), numbers, (), rowwise, pairs and len(states) == 1)
+            last = [touches_all and not lazy]
+            options = weight_decay, decoupled, maximize, clip_value, clip_norm, rounding_seed, return_step
+            if mask is not None or options != NO_OPTIONS:
+                grad, rule, *last = _prepared(on, rule, param, grad, lr, duplicates, *last, lazy, mask, *options)
+            check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
+            if kind is SelectedRows and last == LISTED_ROWS:
+                taken = on.update_rows(rule, param, states, grad, duplicates)
+            else:
+                taken = step(on, rule, param, states, grad, duplicates, *last)
+            result = (param, *states) if taken is None else (param, *states, taken)
+            return result if states else param
+
+        def loops(
+            on, param, grad, /, *states, lr, duplicates, lazy, mask=None, weight_decay=0.0, iteration=None, **attrs
+        ):
+            states = tuple([x for x in states if x is not None])
+            attrs = {key: x for key, x in attrs.items() if key not in OPTIONS}
+            make, touches_all = settled(len(states), **attrs)
+            rule = make_rule(op, make(**step_of(learning_rate(lr), iteration)), len(states))
+            everywhere = kind is SelectedRows and not lazy and (touches_all or weight_decay)
+            choose = on.dense_loop if everywhere or (kind is Dense and mask is None) else on.rows_loop
+            function, width = choose(rule, param, states, grad)
+            return [(function, {"lanes": width} if width else {})]
+
+        launch.__annotations__["grad"] = kind
+        launch.__name__ = launch.__qualname__ = f"{name}_{'rows' if kind is SelectedRows else 'dense'}"
+        op.kernel("cpu", "cuda", choose_loops=loops)(launch)
+
+    kernel(Dense, _step_given_dense)
+    kernel(SelectedRows, step_rows)
 
 
-def update_kernel(op, rule_of, **fixed):
-    """Register an operator for both devices: the update by ``rule_of(**attributes)``, of param, grad and states."""
-    name, names, rules = op.name, [*op.inputs][2:], _rules_of(op, rule_of, **fixed)
-    usual = {option: op.defaults[option] for option in OPTIONS if op.defaults.get(option)}
-    RULES[name] = rules
+#: Options of an update that change nothing.
+NO_OPTIONS = (0.0, False, False, None, None, None, False)
+LISTED_ROWS = [False]  # what ``step_rows`` is told of an update of the listed rows alone
+#: Options beside the rule's attributes that ``choose_loops`` does not read.
+OPTIONS = frozenset(("decoupled", "maximize", "clip_value", "clip_norm", "rounding_seed", "return_step"))
 
-    def launch(on, param: Dense, grad: Dense | SelectedRows, /, *states, lr, duplicates, lazy, **attrs):
-        lr = learning_rate(lr)
-        if states and states[-1] is None:
-            states = states[:-1]
-        options = {option: attrs.pop(option) for option in OPTIONS.intersection(attrs)} if attrs else None
-        rule, touches_all = rules(len(states), lr, **attrs)
-        last = (touches_all and not lazy,)
-        if options or usual:
-            given = {**usual, **(options or {})}
-            grad, rule, last = _prepared(on, rule, param, grad, lr, duplicates, *last, lazy, **given)
-        step = update(on, name, rule, param, grad, names, states, duplicates, *last)
-        result = (param, *states) if step is None else (param, *states, step)
-        return result if states else param
 
-    launch.__name__ = launch.__qualname__ = name
-    op.kernel("cpu", "cuda")(launch)
+def _step_given_dense(on, rule, param, states, grad, duplicates, touches_all, *options):
+    """Step by a dense gradient; by the rows that a mask has left of it, which are SelectedRows."""
+    if type(grad) is SelectedRows:
+        return step_rows(on, rule, param, states, grad, duplicates, touches_all, *options)
+    return step_dense(on, rule, param, states, grad, *options)

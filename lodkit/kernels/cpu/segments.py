@@ -1,6 +1,4 @@
-"""CPU part of lodkit/ops/segments.py: numbers with unsorted ids, whose sort costs more than the numbers; and a kernel
-of a few segments.
-"""
+"""CPU part of lodkit/ops/segments.py: numbers with unsorted ids, whose sort costs more than the numbers."""
 
 from __future__ import annotations
 
@@ -12,15 +10,10 @@ from ... import arrays
 from ...arrays import native, total_dtype, upcast
 from ...jit import jitable, njit
 from ...jit.reducers import REDUCERS, all_of
-from ...lod.offsets import sum_up
-from ...ops import segments as ops
 from ...ops.conversions import check_rows
 from ...ops.shared.reductions import pad_of
-from ..common import segments as common
 from .conversions import unsorted_ids
-from .primitives import device
-from .primitives.few import INT64, is_vector
-from .primitives.reduce import reduce_few, result_of
+from .primitives.reduce import result_of
 
 
 @functools.cache
@@ -77,18 +70,3 @@ def scatter(data, segments, reduce, num_segments, pad_value, dtype, out):
     if numbers is not out:
         out[:] = numbers
     return out
-
-
-@ops.segment_reduce.kernel("cpu")
-def segment_reduce(
-    data, segments, weights, indices, /, *, by, reduce, num_segments, pad_value, is_sparse, dtype, out=None
-):
-    plain = weights is None and indices is None and num_segments is None and out is None
-    if plain and by == "lengths" and data.ndim == 2 and is_vector(segments):
-        offsets = np.empty(segments.size + 1, INT64)
-        if sum_up.code(segments, offsets) and offsets.item(-1) == len(data):
-            made = reduce_few(data, None, offsets, reduce, pad_value, dtype)
-            if made is not None:
-                return made
-    attrs = {"by": by, "reduce": reduce, "num_segments": num_segments, "pad_value": pad_value, "is_sparse": is_sparse}
-    return common.segment_reduce(device, data, segments, weights, indices, **attrs, dtype=dtype, out=out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import MOST, check_values, integers
-from ...errors import LoDError, RowIndexError, ShapeMismatchError
+from ...base.errors import LoDError, RowIndexError, ShapeMismatchError
 from ...lod import values_of
 from ...registry import aligned
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from ...arrays import check_gradient, check_values, dtype_of, from_lists, integers, is_array, mixed_types, to_device
-from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, ShapeMismatchError
+from ...base.errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
 from ...registry import VarDesc

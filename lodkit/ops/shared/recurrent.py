@@ -9,7 +9,7 @@ import typing
 import numpy as np
 
 from ...arrays import check_gradient, check_values, native
-from ...errors import LodkitError, ShapeMismatchError
+from ...base.errors import LodkitError, ShapeMismatchError
 from ...lod.levels import compiled
 from ...registry import inferred_level
 from .types import check_same_type

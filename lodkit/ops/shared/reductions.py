@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ...arrays import VALUE_TYPES, cast_to, check_gradient, check_values, native, total_dtype
-from ...errors import DTypeError, LoDError
+from ...base.errors import DTypeError, LoDError
 
 Reduction = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
 
@@ -91,9 +91,12 @@ def pad_of(pad_value, dtype):
     return pad
 
 
+WEIGHTED = ("sum", "mean")  # reductions that weights have a meaning with
+
+
 def check_weights(weights, rows, dtype, reduce):
     """Refuse weights of a reduction that has no use for them, not one per row, or not floating."""
-    if reduce not in ("sum", "mean"):
+    if reduce not in WEIGHTED:
         raise ValueError(f"weights have a meaning with sum and mean, not with {reduce}")
     if weights.shape != (rows,):
         raise LoDError(f"weights have shape {weights.shape}, but there are {rows} rows; pass one weight per row")

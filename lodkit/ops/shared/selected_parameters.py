@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import RowIndexError
+from ...base.errors import RowIndexError
 from ...lod import SelectedRows
 from .updates import check_update
 

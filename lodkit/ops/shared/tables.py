@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import integers
-from ...errors import RowIndexError, bad_id
+from ...base.errors import RowIndexError, bad_id
 from ...lod import SelectedRows
 
 

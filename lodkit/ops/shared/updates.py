@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ...arrays import cast_to, check_rows, check_values, from_lists, is_array, is_number, mixed_types, native, writable
-from ...errors import DTypeError, ShapeMismatchError
+from ...base.errors import DTypeError, ShapeMismatchError
 from ...lod import SelectedRows
 from ..selected_rows import added
 
@@ -73,7 +73,7 @@ def numbers_in(dtype, numbers, adjust=()):
 
     Those that it does not hold are refused; a bound of gradients that is one of them bounds nothing.
     """
-    if dtype == np.float32:
+    if dtype == np.float32 and not max(map(abs, (*numbers, *adjust)), default=0.0) < TOO_MUCH:
         for number in (*numbers, *adjust[:3]):
             if TOO_MUCH <= abs(number) < math.inf:
                 source = "lr, or another number of the update, makes"

@@ -8,8 +8,8 @@ import struct
 
 import numpy as np
 
-from ...errors import LodkitError
-from ...public import public
+from ...base.errors import LodkitError
+from ...base.loading import public
 
 
 @public(home="lodkit.paddle")

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from ...arrays import empty
-from ...errors import LoDError, LodkitError
-from ...files import open_regular
+from ...base.errors import LoDError, LodkitError
+from ...base.files import open_regular
 from ...lod import LoDTensor, SelectedRows, bad_row
 from ...lod import levels as _levels
 from ...lod.encodings import MAX_DEPTH

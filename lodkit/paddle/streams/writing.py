@@ -16,8 +16,8 @@ import struct
 import numpy as np
 
 from ...arrays import is_array, to_device
-from ...errors import DTypeError
-from ...files import replacing
+from ...base.errors import DTypeError
+from ...base.files import replacing
 from ...lod import LoDTensor, SelectedRows
 from ...registry import DATA_TYPES, TensorDesc
 

@@ -30,6 +30,11 @@ def launcher(function):
     return launch
 
 
+def views(inputs):
+    """Inputs as launchers get them."""
+    return inputs
+
+
 def zeros(shape, dtype, like):
     """A new array of zeros."""
     return np.zeros(shape, native(dtype))
@@ -99,17 +104,20 @@ def contiguous(x):
 HOMES = {
     ".conversions": ("sum_lengths",),
     "cells": ("absent_in", "cells_of", "find_columns", "find_last", "put_last"),
-    "gather": ("gather", "scatter_rows", "take_rows"),
+    "gather": ("gather", "gather_loop", "scatter_rows", "take_rows"),
     "gradients": ("values_grad", "weights_grad"),
     "jitter": ("jitter",),
     "map_rows": ("map_rows",),
     "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
     "norms": ("squared_norm", "stepped_norms"),
-    "reduce": ("reduce_into", "reduce_with_index"),
+    "reduce": ("reduce_into", "reduce_loop", "reduce_with_index"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("group_rows", "sort_rows"),
-    "update": ("put_together", "record_like", "update_all", "update_rows", "update_runs", "update_spread"),
+    "update": (
+        *("dense_loop", "put_together", "record_like", "rows_loop"),
+        *("update_all", "update_rows", "update_runs", "update_spread"),
+    ),
 }
 
 __getattr__ = importing(__name__, HOMES)

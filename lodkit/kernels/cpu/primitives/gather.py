@@ -80,6 +80,11 @@ def rows_to_read(table, ids, padding_idx):
     return table[np.where(there, flat, 0)], places.reshape(ids.shape), padding_idx
 
 
+def gather_loop(table, ids):
+    """The loop of ``gather``, and what was chosen for these arrays."""
+    return gather_kernel, {"prefetch": f"{AHEAD} rows ahead"}
+
+
 def gather(table, ids, padding_idx, out=None, unchecked=False):
     """Return ``table[ids]`` for ids of any shape, zeros where the id is ``padding_idx``, in ``out`` or a new array.
 

@@ -44,6 +44,22 @@ MANY = 1 << 18  # numbers of a result from which its memory matters
 NO_IDS, NO_WEIGHTS = np.empty(0, np.int64), np.empty(0, np.float32)
 
 
+def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
+    """The loop of ``reduce_into`` for these arrays, and what was chosen for them."""
+    columns, rows = matrix(values).shape[1], len(values) if ids is None else ids.size
+    size, row_bytes = rows * columns, columns * values.itemsize
+    prefetch, distance, near = rows_ahead(reduce, size, values, columns, ids is not None)
+    whole = size >= settings.parallel_from and row_bytes <= tuning.strip_bytes
+    flags = ids is not None, weights is not None, padding_idx is not None
+    kernel, _, _, flat = _kernel(reduce, columns, *flags, whole, prefetch)
+    facts = {"lanes": 1 if flat or reduce in ENDS else columns if whole else width_of(columns)}
+    again = f" and {near}" if prefetch.again else ""
+    facts["prefetch"] = f"{distance}{again} rows ahead" if distance else "none: the rows are few, or in the cache"
+    longest, tile = max(np.diff(offsets), default=0), TILE * settings.chunk_rows
+    facts["tiles"] = f"of {tile} rows" if longest > tile and reduce not in ENDS else "none: no segment is that long"
+    return kernel, facts
+
+
 def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, unchecked=False):
     """Reduce the rows of every segment into ``out``.
 
@@ -221,7 +237,8 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     """
     shape, plan, kind = values.shape, None, None
     if weights is not None:
-        weights = plain(weights)
+        if weights.dtype not in AS_THEY_ARE or not weights.flags.c_contiguous:
+            weights = plain(weights)
         kind = weights.dtype
     segments, ndim = len(offsets) - 1, len(shape)
     if out is None and segments and 0 < ndim < 3 and values.flags.num & ALIGNED == ALIGNED:
@@ -261,26 +278,6 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     if wrong and unchecked:
         ids_in_range(ids, shape[0])
     return made
-
-
-def reduce_few(values, ids, offsets, reduce, pad_value, dtype):
-    """``reduce_into`` of a few rows of a matrix, in fewer steps; None of anything else. Ids are int64 and C-contiguous,
-    and may be outside the values, which are left to ``reduce_into`` then.
-    """
-    if values.ndim != 2 or values.flags.num & ALIGNED != ALIGNED:
-        return None
-    columns, segments, gather = values.shape[1], offsets.size - 1, ids is not None
-    size = ids.size * columns if gather else values.size
-    if not 0 < size < settings.fetch_from or segments * columns >= MANY:
-        return None
-    plan = _plan(values.dtype, columns, reduce, dtype, pad_value, None, gather, False, True, NO_PREFETCH)
-    if plan is None or plan[5] or (gather and not plan[4]):
-        return None
-    result, pad, kernel, divisor, _, _ = plan
-    made, rows = np.empty((segments, columns), result), ids if gather else NO_IDS
-    chunk, block = settings.chunk_rows, settings.block_rows
-    wrong = kernel(values, rows, NO_WEIGHTS, -1, offsets, pad, divisor, chunk, block, 0, 0, made)
-    return None if wrong else made
 
 
 def _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked):

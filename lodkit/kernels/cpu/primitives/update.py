@@ -8,7 +8,7 @@ import numpy as np
 
 from ....arrays import ALIGNED, AS_THEY_ARE, matrix, upcast, write_together
 from ....jit import settings
-from ....ops.shared.updates import numbers_in
+from ....ops.shared.updates import TOO_MUCH, numbers_in
 from ...common.optimizer_rules import Rule
 from .merge import runs_of, single_runs
 from .reduce import TILE, reduce_rows
@@ -30,8 +30,19 @@ def rule_numbers(rule, dtype):
     return numbers_in(dtype, rule.numbers, rule.adjust)
 
 
-#: ``numbers_in``, which takes 1 us of an update of ten rows, where the rate stays as it is.
-_numbers_of_few_rows = functools.lru_cache(64)(numbers_in)
+def dense_loop(rule, param, states, grad, taken=None):
+    """The loop of ``update_all`` for these arrays, and its lanes."""
+    if rule.rowwise:
+        return rows_loop(rule, param, states, grad)
+    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
+    return kernel, None
+
+
+def rows_loop(rule, param, states, grad, duplicates="merge", taken=None):
+    """The loop of ``update_rows`` for these arrays, and its lanes."""
+    columns = matrix(param).shape[1]
+    kernel = _runs_kernel(rule, columns, len(states), duplicates == "merge", False, taken is not None)
+    return kernel, whole_width(columns, 16 if rule.pairs else 64)
 
 
 def update_all(rule, param, states, grad, taken=None):
@@ -46,7 +57,7 @@ def update_all(rule, param, states, grad, taken=None):
         _write((param, *states), copies, rule.also)
         return
     p, *states, g = (x.reshape(1, -1) for x in (param, *states, np.ascontiguousarray(grad, param.dtype)))
-    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
+    kernel, _ = dense_loop(rule, p, states, g, taken)
     taken, numbers = g if taken is None else taken.reshape(1, -1), rule_numbers(rule, p.dtype)
     launch = _with_writes(rule, kernel) if rule.also else kernel
     launch(p.size, p, tuple(states), g, taken, numbers, DENSE_CHUNKS * settings.chunk_rows)
@@ -76,7 +87,7 @@ def _shape(rule, columns, count):
 # Asking Numba for an entry takes 80 us, an update of ten rows 4. The key holds no numbers of the rule: they are
 # arguments, and a learning rate that moves would miss at every step.
 @functools.lru_cache(256)
-def _entry_of_few_rows(step, rowwise, pairs, adjusts, columns, kinds, merge):
+def compiled_small_update(step, rowwise, pairs, adjusts, columns, kinds, merge):
     """Compile an update by a handful of rows in any order; return its entry, which skips Numba's check of types.
 
     ``kinds`` are the types of the parameter, its gradient and the states. Returns None where they have no such update.
@@ -105,7 +116,7 @@ def _runs_kernel(rule, columns, count, merge, weighted, records):
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
-    n, value = len(grad._rows), grad.value
+    n, value = len(grad._rows), grad._value
     few = 0 < n <= settings.few_rows and n <= settings.block_rows and not grad.is_merged and grad.height <= TALL
     if few and taken is None and not rule.also and value.size:
         kinds, rows = [], []
@@ -117,8 +128,11 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
         else:
             p, g, *made = rows
             of_rule = rule.step, rule.rowwise, rule.pairs, bool(rule.adjust)
-            if entry := _entry_of_few_rows(*of_rule, p.shape[1], tuple(kinds), duplicates == "merge"):
-                numbers = _numbers_of_few_rows(p.dtype, rule.numbers, rule.adjust)
+            if entry := compiled_small_update(*of_rule, p.shape[1], tuple(kinds), duplicates == "merge"):
+                if rule.adjust or not max(map(abs, rule.numbers), default=0.0) < TOO_MUCH:
+                    numbers = numbers_in(p.dtype, rule.numbers, rule.adjust)
+                else:
+                    numbers = np.array(rule.numbers, p.dtype)
                 entry(p, tuple(made), grad._rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, n, n)
                 return
     order, starts, unique = runs_of(grad)

@@ -32,12 +32,17 @@ def launcher(function):
 
     @functools.wraps(function)
     def launch(*inputs, **attrs):
-        given = list(map(_given, inputs))
+        given = views(inputs)
         result = function(sys.modules[__name__], *given, **attrs)
         return inputs[0] if type(result) is SelectedRows and result is given[0] else _returned(result)
 
     launch.__kwdefaults__ = function.__kwdefaults__
     return launch
+
+
+def views(inputs):
+    """Inputs as launchers get them."""
+    return list(map(_given, inputs))
 
 
 def _given(x):
@@ -136,7 +141,7 @@ HOMES = {
     ".conversions": ("clip_lengths", "sum_lengths"),
     "cells": ("absent_in", "cells_of", "find_columns", "find_last", "largest_id", "put_last"),
     "copy_runs": ("copy_runs", "move_runs", "scatter_rows", "structure"),
-    "gather": ("add_rows", "fill_rows", "gather", "put_rows", "take", "take_rows"),
+    "gather": ("add_rows", "fill_rows", "gather", "gather_loop", "put_rows", "take", "take_rows"),
     "gradients": ("sums_of_products", "values_grad", "weights_grad"),
     "indices": ("reduce_with_index",),
     "jitter": ("jitter",),
@@ -144,11 +149,13 @@ HOMES = {
     "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("dense_rows", "group_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "norms": ("squared_norm", "stepped_norms"),
-    "reduce": ("reduce_into",),
+    "reduce": ("reduce_into", "reduce_loop"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": (
+        "dense_loop",
         "put_together",
         "record_like",
+        "rows_loop",
         "single_runs",
         "update_all",
         "update_rows",

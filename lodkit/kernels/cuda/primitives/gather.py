@@ -38,6 +38,17 @@ def _copy_small(k, table, ids, padding, height, columns, out):
     out[k] = table[row * columns + k % columns] if 0 <= row < height and row != padding else 0
 
 
+def gather_loop(table, ids):
+    """The loop of ``gather`` for these arrays, and what was chosen for them."""
+    if table.dtype in SMALL_TYPES:
+        return _copy_small.kernel, {}
+    width = width_of(table.columns, table)
+    return _copy_kernel(width, True), {
+        "numbers per load": width,
+        "threads for a row": 1 << group_of(table.columns, width),
+    }
+
+
 def gather(table, ids, padding_idx, out=None, unchecked=False):
     """Return ``table[ids]``, zeros where the id is ``padding_idx`` or outside the table, in ``out`` or a new array.
 

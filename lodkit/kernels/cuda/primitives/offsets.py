@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 
 from ....arrays.cuda import View, elementwise, slots, vector
-from ....errors import DeviceError
+from ....base.errors import DeviceError
 from ....lod.offsets import tiles_of
 from .row_kernels import lower_bound
 from .scan import offsets_of

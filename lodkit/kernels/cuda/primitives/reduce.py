@@ -130,6 +130,15 @@ def _chosen(reduce, columns, dtypes, misaligned, gather, weighted, by_totals, no
     return reduce_kernel(reduce, width, WARP if shared else 1, gather, weighted, divisor, notes), bits
 
 
+def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
+    """The loop of ``reduce_into`` for these arrays, and what was chosen for them."""
+    weighted_mean = weights is not None and REDUCERS[reduce].divisor is not None
+    given = ids is not None, weights is not None, weighted_mean, ids is not None
+    kernel, bits = _chosen(reduce, values.columns, (values.dtype, values.dtype), (values.pointer % VECTOR, 0), *given)
+    tiled = offsets_like(values, offsets).tiles is not None and reduce not in ENDS
+    return kernel, {"threads for a segment": 1 << bits, "tiles": "of long segments" if tiled else "none"}
+
+
 def launch_reduction(reduce, values, ids, weights, padding_idx, totals, rows, offsets, pad, out, first=None):
     """Launch one reduction, by ``offsets``. A mean divides by ``totals``, or by the differences of ``rows``."""
     columns, height, segments = out.columns, values.shape[0], offsets.shape[0] - 1

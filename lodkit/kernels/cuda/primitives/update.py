@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from ....arrays.cuda import View, convert, copied, fill, iota, launch, view
-from ....errors import OutputError
+from ....base.errors import OutputError
+from ....lod import SelectedRows
 from ....ops.shared.updates import numbers_in
 from .gather import put_rows
 from .merge import runs_of, sorted_of
@@ -32,13 +31,9 @@ def single_runs(rows):
 
 def _rule_numbers(rule, param):
     """The rule's numbers and those of its adjustment, in the type that the parameter computes in."""
-    return _typed(np.float64 if param.dtype == np.float64 else np.float32, rule.numbers, rule.adjust)
-
-
-@functools.lru_cache(256)  # 3 us of 50, where the rate stays as it is
-def _typed(kind, numbers, adjust):
-    numbers = (*numbers, *(0.0,) * (NUMBERS - len(numbers)))
-    return tuple(numbers_in(np.dtype(kind), numbers, adjust or (0.0,) * 4))
+    kind = np.dtype(np.float64 if param.dtype == np.float64 else np.float32)
+    padded = (*rule.numbers, *(0.0,) * (NUMBERS - len(rule.numbers)))
+    return tuple(numbers_in(kind, padded, rule.adjust or (0.0,) * 4))
 
 
 def _three(param, states):
@@ -59,6 +54,26 @@ def _width(rule, columns, param, grad, states):
     return width
 
 
+def dense_loop(rule, param, states, grad, taken=None):
+    """The loop of ``update_all`` for these arrays, and the elements that each thread steps at once."""
+    if rule.rowwise:
+        return rows_loop(rule, param, states, grad)
+    width = _width(rule, param.size, param, grad, states)
+    flags = bool(rule.adjust), taken is not None
+    return dense_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags), width
+
+
+def rows_loop(rule, param, states, grad, duplicates="merge", taken=None):
+    """The loop of ``update_rows`` for sorted arrays without tiles, and the elements that each thread steps at once."""
+    value = grad.value if isinstance(grad, SelectedRows) else grad
+    flags = True, 0, True, duplicates == "merge", bool(rule.adjust), False
+    if rule.rowwise:
+        width = 1 if param.dtype == np.float64 else width_of(param.columns, param, value, *states[:-1])
+        return rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags), width
+    width = _width(rule, param.columns, param, value, states)
+    return rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags, taken is not None), width
+
+
 def update_all(rule, param, states, grad, taken=None):
     """Step all of a parameter."""
     grad = view(grad)
@@ -66,8 +81,7 @@ def update_all(rule, param, states, grad, taken=None):
         starts = single_runs(param)
         update_runs(rule, param, states, starts.offsets, starts, None, grad)
         return
-    width = _width(rule, param.size, param, grad, states)
-    kernel = dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
+    kernel, width = dense_loop(rule, param, states, grad, taken)
     taken = grad if taken is None else taken
     launch(
         kernel, param.size // width, param, *_three(param, states), grad, taken, *_rule_numbers(rule, param), param.size

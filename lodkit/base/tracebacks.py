@@ -1,0 +1,84 @@
+"""Short tracebacks: an error that lodkit raises on purpose ends at the line that called it, as those of NumPy do.
+
+The frames inside lodkit are cut where an error leaves an operator, in a handler that costs nothing until then. Errors
+that nobody raised on purpose, and those of functions that a user passed in, keep all frames; so do all errors with
+``LODKIT_FULL_TRACEBACK=1`` in the environment, which is read when an error occurs.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from .errors import LodkitError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
+
+def full():
+    """Whether tracebacks show all frames."""
+    return os.environ.get("LODKIT_FULL_TRACEBACK", "0") not in ("", "0")
+
+
+def shorten(error):
+    """Cut the frames of lodkit out of the traceback of an error that it raised on purpose, and of its cause.
+
+    Call it where the error is handled, and re-raise with a bare ``raise``, which adds no frame.
+    """
+    if full():
+        return
+    frames = _frames(error)
+    if not (frames and _on_purpose(error, frames[-1])):
+        return
+    error._lodkit_raised = True  # its innermost frame is another one from here on
+    _cut(error, frames)
+    if error.__cause__ is not None:
+        _cut(error.__cause__, _frames(error.__cause__))
+
+
+def _frames(error):
+    found, trace = [], error.__traceback__
+    while trace is not None:
+        found.append(trace)
+        trace = trace.tb_next
+    return found
+
+
+def _cut(error, frames):
+    kept = [trace for trace in frames if not _inside(trace)]
+    for trace, following in itertools.pairwise([*kept, None]):
+        trace.tb_next = following
+    error.__traceback__ = kept[0] if kept else None
+
+
+def _on_purpose(error, innermost):
+    if hasattr(error, "_lodkit_raised"):
+        return True
+    if isinstance(error, LodkitError) or not _inside(innermost):
+        return isinstance(error, LodkitError)
+    import linecache
+
+    return linecache.getline(innermost.tb_frame.f_code.co_filename, innermost.tb_lineno).lstrip().startswith("raise")
+
+
+def _inside(trace):
+    return trace.tb_frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+def surface(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that users call, and that is slow enough not to mind: its errors end at their line."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    return call

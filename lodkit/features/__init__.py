@@ -1,1 +1,0 @@
-"""Nested features: dictionaries of LoDTensors and what becomes of them."""

@@ -1,0 +1,155 @@
+"""NumPy archives (.npz) whose arrays are aligned in the file, so that it can be mapped; no member is unpickled."""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import threading
+import zipfile
+import zlib
+
+import numpy as np
+
+from .checks import check_room, encoded, in_order, shown
+from .packing import BFloat16
+from .reading import StorageError, bytes_of, check_dimensions, check_text, filled
+
+ALIGNMENT = 64
+EXPANSION = 1032  # no deflated byte gives more
+MOST_EXPANSION, UNASKED = 100, 1 << 28  # of all arrays, where they are larger than this
+ENCRYPTED = 1  # of a member's flags
+LONGEST = (1 << 16) - 1  # bytes of a member's name
+LOCAL_HEADER, ZIP64 = 30, 20  # bytes of a member's header, and of the field that gives sizes in 64 bits
+FILLER = 0xDA7A  # id of the field of zeros that aligns a member
+
+
+def check(arrays):
+    """Refuse names that a zip archive does not hold, and what no memory holds in order."""
+    for name, array in arrays.items():
+        size = len(encoded(name) + b".npy")
+        if size > LONGEST:
+            raise ValueError(
+                f"{shown(name)} is a name of {size} bytes with .npy, more than the {LONGEST} of an .npz; give shorter "
+                "keys, or save a .safetensors"
+            )
+        check_room(name, *_stored(array))
+
+
+def write(file, arrays, meta_name, meta):
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in {meta_name: np.array(meta), **arrays}.items():
+            array = _in_order(name, array)
+            member = zipfile.ZipInfo(f"{name}.npy")
+            before = file.tell() + LOCAL_HEADER + len(member.filename.encode()) + ZIP64 + 4
+            member.extra = struct.pack("<HH", FILLER, -before % ALIGNMENT) + bytes(-before % ALIGNMENT)
+            with archive.open(member, "w", force_zip64=True) as out:
+                out.write(header(array.dtype, array.shape))
+                out.write(bytes_of(array))
+
+
+def _stored(array):
+    """The array that is read, and the type that is written."""
+    return (array.bits, np.dtype(np.float32)) if isinstance(array, BFloat16) else (array, array.dtype)
+
+
+def _in_order(name, array):
+    def made():
+        return np.asarray(array.float32() if isinstance(array, BFloat16) else array, order="C")
+
+    return in_order(name, made, *_stored(array))
+
+
+def read(source, meta_name):
+    """Arrays by name, and the text that ``write`` put beside them, or None."""
+    arrays = {}
+    with zipfile.ZipFile(source.file) as archive:
+        _check_sizes(source, archive.infolist())
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name in arrays or name == member.filename:
+                raise StorageError(f"{name} is there twice" if name in arrays else f"{name} is no .npy array")
+            arrays[name] = _array(source, archive, member, name)
+    meta = arrays.pop(meta_name, None)
+    return arrays, None if meta is None else str(meta)
+
+
+def _check_sizes(source, members):
+    """Refuse what cannot be in the file, and what fills the memory from a small one."""
+    for member in members:
+        name, stored = member.filename.removesuffix(".npy"), member.compress_type == zipfile.ZIP_STORED
+        if not stored and member.compress_type != zipfile.ZIP_DEFLATED:
+            raise StorageError(f"{name} is compressed by method {member.compress_type}; write it by np.savez")
+        if member.flag_bits & ENCRYPTED:
+            raise StorageError(f"{name} is encrypted; write it by np.savez")
+        most = member.compress_size * (1 if stored else EXPANSION)
+        if member.compress_size > source.size or member.file_size > most:
+            raise StorageError(f"{name} declares {member.file_size} bytes, more than the file has")
+    if sum(member.compress_size for member in members) > source.size:
+        raise StorageError("its arrays lie over each other")
+    total = sum(member.file_size for member in members)
+    if total > max(UNASKED, MOST_EXPANSION * source.size):
+        raise StorageError(
+            f"its {source.size} bytes would fill {total} of memory, as a bomb's do; "
+            "read it with np.load if you trust it"
+        )
+
+
+def _array(source, archive, member, name):
+    stored = member.compress_type == zipfile.ZIP_STORED
+    with archive.open(member) as stream:
+        try:
+            shape, fortran, dtype = read_header(stream)
+        except ValueError as error:
+            raise StorageError(f"{name}: {error}") from None
+        if dtype.hasobject:
+            raise StorageError(f"{name} holds Python objects, pickled; load never unpickles")
+        check_dimensions(name, shape)
+        start = stream.tell()
+        if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != member.file_size - start:
+            raise StorageError(f"{name} declares shape {shape} of {dtype}, but has {member.file_size - start} bytes")
+        order = shape[::-1] if fortran else shape
+        if stored:
+            begin = _data_of(source, member)
+            array = source.array(name, dtype, order, begin + start)
+            before = zlib.crc32(source.bytes(begin, start))
+            if not source.mapped and zlib.crc32(bytes_of(array), before) != member.CRC:
+                raise StorageError(f"{name} has another checksum than was written")
+        else:
+            array = filled(name, dtype, order, stream)
+            stream.read(1)  # at the end its checksum is compared
+            array.flags.writeable = not source.mapped
+    check_text(name, array)
+    return array.T if fortran else array
+
+
+def _data_of(source, member):
+    """Where the bytes of a member begin."""
+    lengths = source.bytes(member.header_offset, LOCAL_HEADER)[26:]
+    return member.header_offset + LOCAL_HEADER + sum(struct.unpack("<HH", lengths))
+
+
+# NumPy reads headers of .npy files with Python's own parser, which counts its depth for all threads together in some
+# versions (3.11.7) and raises SystemError where two of them parse: https://github.com/python/cpython/issues/106905
+PARSER = threading.Lock()
+READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def header(dtype, shape):
+    """The bytes in front of an array in row-major order."""
+    written = io.BytesIO()
+    described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(written, described)
+    return written.getvalue()
+
+
+def read_header(file):
+    """Shape, whether it is in column-major order, and dtype of the array that follows in ``file``."""
+    version = np.lib.format.read_magic(file)
+    if version not in READERS:
+        raise ValueError(f"it has version {version} of NumPy's format, not 1.0 or 2.0")
+    try:
+        with PARSER:
+            return READERS[version](file)
+    except MemoryError:  # of the parser, by what is nested too deep
+        raise ValueError("it has a header that is no array's") from None

@@ -1,1 +1,0 @@
-"""Recurrences over sequences: steps in Python, and layers made of layers."""

@@ -1,0 +1,250 @@
+"""The call of an operator: a function with the signature of its definition, made from source.
+
+Python binds inputs and attributes. What calls with inputs of some types have in common is settled at the first of them
+and kept as an *entry* by these types: the kernel, and which inputs are converted or compared with their structure. A
+later call tests its attributes, finds its entry, and runs the kernel. Whatever does not fit goes the slow way,
+``run_slowly``, which makes an entry or explains what is wrong.
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import os
+
+import numpy as np
+
+from ..arrays import device_of
+from ..arrays.checks import MOST
+from ..arrays.devices import know_type, known_on_gpu
+from ..arrays.recorded import RecordedArray, plain_view, state
+from ..base.tracebacks import full, shorten
+from ..lod import LoDTensor, SelectedRows
+from .explaining import explain
+from .kinds import given_back, numbers_of, unwrapped, views_kept
+from .open_tapes import call_recorded, listeners, note_update, open_tapes
+from .out import call_with_out
+from .tensors import call_on_arrays, holds_tensors
+
+
+class Missing:
+    """Type of what a call lacks."""
+
+    def __repr__(self):
+        return "<missing>"
+
+
+MISSING = Missing()
+ON_GPU = "cuda"  # last part of the key of an entry whose arrays are on a GPU
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+def compile_function(name, lines, names):
+    """Compile the source of one function, which may use ``names``; tracebacks show its lines."""
+    source, file = "\n".join(lines) + "\n", os.path.join(_FOLDER, f"<{name}>")
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    space = {"__name__": __name__, **names}
+    exec(_compiled(source, file), space)
+    return space[name]
+
+
+#: Entries of most operators have the same few sources.
+_compiled = functools.lru_cache(1024)(functools.partial(compile, mode="exec"))
+
+
+def make_call(op):
+    """Make the function that calls an operator."""
+    names, attrs = [f"{name}_" if name == "out" else name for name in op.inputs], [*op._checks]
+    every = "".join(f"{name}, " for name in names)
+    given, types = every, "".join(f"type({name}), " for name in names)
+    signature = [*(f"{name}=__missing" if i < op.required else f"{name}=None" for i, name in enumerate(names)), "/"]
+    signature, more, fits = [*signature, "*__more"], " + __more", ["out is None", "not __state.open", "not __unknown"]
+    if op.variadic:
+        given = every = "".join(f"{name}, " for name in names[:-1]) + f"*{names[-1]}, "
+        types, more = f"*map(type, ({every})), ", ""
+        signature = [*(f"{name}=__missing" for name in names[:-1]), *["/"] * (len(names) > 1), f"*{names[-1]}"]
+    else:
+        fits.append("not __more")
+    space, tests = {}, []
+    for i, name in enumerate(attrs):
+        space[f"__test{i}"], space[f"__default{i}"] = op._checks[name].test, op.defaults.get(name, MISSING)
+        if name not in op.defaults:
+            fits.append(f"{name} is not __missing")
+        misfits = [*[f"{name} is not __default{i}"] * (name in op.defaults), *misfits_of(name, op._checks[name].test)]
+        misfits.append(f"not __test{i}({name})")
+        tests.append(f"            if {' and '.join(misfits)}: {name} = __settle({name!r}, {name})")
+    values, note = "".join(f"{name}, " for name in attrs), f"__note(__op, ({every}))"
+    lines = [
+        f"def {op.name}(__self, {', '.join([*signature, *(f'{n}=__default{i}' for i, n in enumerate(attrs))])}, "
+        "out=None, **__unknown):",
+        "    try:",
+        f"        if {' and '.join(fits)}:",
+        *tests,
+        f"            __entry = __entries.get(({types}))",
+        "            if __entry is not None:",
+        f"                __result = __entry({given}{values})",
+        *[f"                if __listeners.data: {note}"] * bool(op.updates),
+        "                return __result",
+        f"        return __slow(__op, ({every}){more}, ({values}), __unknown, out)",
+        "    except Exception as __error:",
+        f"        if __clear := __explain(__op, ({every}){more}, ({values}), __unknown, __error):",
+        "            raise __clear from (__error if __full() else None)",
+        "        __shorten(__error)",
+        "        raise",
+    ]
+    if op.updates:  # Ctrl-C may come between the update and the note of it
+        lines += ["    except BaseException:", f"        {note}", "        raise"]
+    space |= {"__op": op, "__entries": op._entries, "__state": state, "__missing": MISSING, "__settle": op._settled}
+    space |= {"__slow": run_slowly, "__explain": explain_call, "__full": full, "__shorten": shorten}
+    return compile_function(op.name, lines, {**space, "__listeners": listeners, "__note": note_update})
+
+
+def misfits_of(name, test):
+    """Conditions without which an attribute passes its test, by its type: numbers and flags need no call of that."""
+    if test(0.5):
+        yield f"type({name}) is not float"
+    if test(3) and test(MOST):
+        yield f"(type({name}) is not int or not {-MOST} <= {name} <= {MOST})"
+    if test(True) and test(False):
+        yield f"{name} is not True and {name} is not False"
+
+
+def given_of(op, inputs, values, unknown=()):
+    """The inputs and attributes of a call that differ from their defaults."""
+    count = next((i for i, x in enumerate(inputs) if x is MISSING), len(inputs))
+    while count > op.required and inputs[count - 1] is None:
+        count -= 1
+    attrs = {name: x for name, x in zip(op._checks, values, strict=True) if x is not op.defaults.get(name, MISSING)}
+    return inputs[:count], {**attrs, **dict(unknown)}
+
+
+def explain_call(op, inputs, values, unknown, error):
+    """Return an error that names inputs and attributes, in place of one of NumPy's; None for others."""
+    return explain(op, *given_of(op, inputs, values, unknown), error)
+
+
+def run_slowly(op, inputs, values, unknown, out):
+    """Run a call that has no entry: record it, take and return tensors, fill ``out``, or make an entry."""
+    inputs, attrs = given_of(op, inputs, values, unknown)
+    if state.open and open_tapes():
+        return call_recorded(op, inputs, out, attrs)
+    if out is not None:
+        return call_with_out(op, inputs, attrs, out)
+    entry = op._entries.get(types_of(op, inputs))
+    if entry is None:
+        if holds_tensors(inputs):
+            return call_on_arrays(op, inputs, attrs)
+        accepted = op._accept(inputs)
+        launch = op._launcher(accepted)
+    op._check_attrs(attrs)
+    op._check_needed(attrs)
+    if entry is not None:
+        settled = {**op.defaults, **attrs}
+        result = entry(*filled(op, inputs), *[settled[name] for name in op._checks])
+    else:
+        result = keep_entry(op, inputs, accepted, launch)(*accepted, **attrs)
+    if listeners.data and op._updated:
+        note_update(op, inputs)
+    return result
+
+
+def filled(op, inputs):
+    """Inputs, with None for optional ones that were not given."""
+    return inputs if op.variadic else (*inputs, *[None] * (len(op.inputs) - len(inputs)))
+
+
+def types_of(op, inputs):
+    """The key of an entry: the types of all inputs."""
+    return tuple(map(type, filled(op, inputs)))
+
+
+def keep_entry(op, given, accepted, launch):
+    """Keep the entry of calls like one, if compiled code can take what was given; return a launcher for this call."""
+    key, numbers = types_of(op, given), int | float | np.number
+    converts = [g is not a and not isinstance(g, numbers | RecordedArray) for g, a in zip(given, accepted, strict=True)]
+    if all(x is None or device_of(x) != "cuda" for x in accepted):
+        op._entries[types_of(op, accepted)] = make_entry(op, accepted, launch)
+        if not any(converts):
+            op._entries[key] = make_entry(op, given, launch)
+    elif all(g is a for g, a in zip(given, accepted, strict=True)):
+        for x in given:
+            for array in (x._rows, x._value) if type(x) is SelectedRows else (numbers_of(x),):
+                know_type(array)
+        op._entries[*key, ON_GPU] = entry = make_entry(op, given, launch, on_gpu=True)
+        op._entries.setdefault(key, entry)
+    recorded = [x for x in given if isinstance(x, RecordedArray)]
+    if not recorded:
+        return launch
+    return lambda *inputs, **attrs: views_kept(given_back(launch(*inputs, **attrs), accepted, given), recorded)
+
+
+def make_entry(op, inputs, launch, on_gpu=False):
+    """Make the function that runs a kernel for inputs of the types of these, and attributes that were tested."""
+    tests, reads, plain, recorded = [], [], [f"x{i}" for i in range(len(inputs))], []
+    for i, x in enumerate(inputs):
+        if isinstance(x, LoDTensor):
+            reads.append(f"    v{i}, lod{i} = x{i}._values, x{i}._lod")
+            tests.append(f"known(v{i})" if on_gpu else f"type(v{i}) is ndarray")
+            tests.append(f"(not lod{i} or lod{i}[-1].item(-1) == v{i}.shape[0])")
+        elif isinstance(x, SelectedRows):
+            reads.append(f"    v{i} = x{i}._value")
+            tests += [f"known(v{i}) and known(x{i}._rows)" if on_gpu else f"type(v{i}) is ndarray"]
+            tests.append(f"x{i}._rows.shape[0] == v{i}.shape[0]")
+        elif isinstance(x, RecordedArray):
+            plain[i] = f"p{i}"
+            reads.append(f"    p{i} = plain_view(x{i})")
+            recorded.append(f"x{i}, ")
+        elif isinstance(x, int | float | np.number):
+            plain[i] = f"asarray(x{i})"
+        elif on_gpu and x is not None:
+            tests.append(f"known(x{i})")
+    every = "".join(f"x{i}, " for i in range(max(len(inputs), len(op.inputs) - op.variadic)))
+    values = "".join(f"a{i}, " for i in range(len(op._checks)))
+    keywords = "".join(f"{name}=a{i}, " for i, name in enumerate(op._checks))
+    lines = [f"def entry({every}{values}):", *reads]
+    if tests:
+        lines += [f"    if not ({' and '.join(tests)}):", f"        return other(op, ({every}), ({values}))"]
+    lines.append(f"    result = launch({''.join(f'{x}, ' for x in plain)}{keywords})")
+    if recorded:
+        swapped = "".join(f"{p if p[0] == 'p' else f'x{i}'}, " for i, p in enumerate(plain))
+        lines.append(f"    result = restored(result, ({swapped}), ({every}), ({''.join(recorded)}))")
+    names = {"op": op, "launch": launch, "other": run_otherwise, "known": known_on_gpu, "restored": restored}
+    names |= {"ndarray": np.ndarray, "asarray": np.asarray, "plain_view": plain_view}
+    return compile_function("entry", [*lines, "    return result"], names)
+
+
+def restored(result, plain, given, recorded):
+    """A result of plain arrays in place of recorded ones: what it updates comes back as it was given."""
+    for i, x in enumerate(plain):
+        if result is x:
+            return given[i]
+    if type(result) is np.ndarray and result.base is None:  # memory of its own
+        return result
+    return views_kept(given_back(result, plain, given), recorded)
+
+
+def run_otherwise(op, inputs, values):
+    """Run a call whose arrays are not as its entry takes them: on a GPU, tensors, recorded, or resized."""
+    inputs, attrs = given_of(op, inputs, values)
+    entry = op._entries.get((*types_of(op, inputs), ON_GPU))
+    if entry is not None and all(map(is_known, inputs)):
+        return entry(*filled(op, inputs), *values)
+    if holds_tensors(inputs):
+        return call_on_arrays(op, inputs, attrs)
+    if any(isinstance(numbers_of(x), RecordedArray) for x in inputs):
+        plain = tuple(map(unwrapped, inputs))
+        result = op.full(*plain, **attrs)
+        return views_kept(given_back(result, plain, inputs), [*map(numbers_of, inputs)])
+    accepted = op._accept(inputs)  # numbers: on the device of the others
+    launch = op._launcher(accepted)
+    return keep_entry(op, inputs, accepted, launch)(*accepted, **attrs)
+
+
+def is_known(x):
+    """Whether an entry for a GPU takes an input as it is."""
+    numbers = numbers_of(x)
+    if isinstance(x, LoDTensor):
+        return known_on_gpu(numbers) and (not x._lod or x._lod[-1].item(-1) == numbers.shape[0])
+    if isinstance(x, SelectedRows):
+        return known_on_gpu(x._rows) and known_on_gpu(numbers) and x._rows.shape[0] == numbers.shape[0]
+    return x is None or known_on_gpu(x)

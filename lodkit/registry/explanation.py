@@ -1,0 +1,126 @@
+"""What a call would do, as EXPLAIN of a database says it: no kernel runs, and nothing is written."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+import numpy as np
+
+from ..arrays import is_array
+from ..arrays.recorded import RecordedArray
+from ..arrays.tensors import is_cpu_tensor
+from ..base.markup import box, table
+from ..lod import LoDTensor, SelectedRows
+from .kinds import numbers_of
+
+
+class Explanation:
+    """The kernel of a call, why it was chosen, and what it does with the inputs; text in a shell, a table in Jupyter.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    loops : list of Loop
+        The compiled loops that run.
+    rows : list of (str, str)
+        What is said, and the words.
+    """
+
+    def __init__(self, kernel, loops, rows):
+        self.kernel, self.loops, self.rows = kernel, loops, rows
+
+    def __repr__(self):
+        width = max(len(name) for name, _ in self.rows)
+        return "\n".join(f"{name:{width}}  {words}" for name, words in self.rows)
+
+    def _repr_html_(self):
+        return box(table("", ("", ""), [(escape(name), escape(words)) for name, words in self.rows]))
+
+
+def explain_plan(op, given, inputs, kernel, attrs):
+    """Make the Explanation of a call: ``given`` as a user passed it, ``inputs`` as the kernel gets them."""
+    from ..jit import settings
+    from ..jit.threading_layer import get_num_threads
+
+    loops, names = kernel.loops(*inputs, **attrs), op._names(inputs)
+    rows = [("call", f"{op.name}({', '.join(map(described, names, inputs))})"), ("kernel", repr(kernel.of(())))]
+    kinds = [f"{name} is {kind_text(kind)}" for name, kind in kernel.kinds.items()]
+    rows.append(("chosen by", ", ".join([*kinds, f"arrays are on {'the CPU' if kernel.device == 'cpu' else 'a GPU'}"])))
+    for loop in loops:
+        rows.append(("loop", f"{loop!r}"))
+        rows += [(f"  {name}", f"{value}") for name, value in loop.facts.items()]
+        count = len(loop.signatures)
+        known = (
+            f"{count} signature{'s' * (count != 1)} in this process" if count else "not yet: at the first call, or read"
+        )
+        rows.append(("  compiled", known if count else f"{known} from the cache in {cache_place()}"))
+    adapted = [text for name, g, x in zip(names, given, inputs, strict=True) for text in adaptions(name, g, x)]
+    rows += [("adapted", text) for text in adapted or ["nothing: the kernel reads the inputs as they are"]]
+    if kernel.device == "cpu":
+        numbers = max((size_of(x, inputs) for x in inputs if x is not None), default=0)
+        shared = numbers >= settings.parallel_from
+        bound = f"{numbers:,} numbers, {'at least' if shared else 'below'} {settings.parallel_from:,}"
+        rows.append(("threads", f"{get_num_threads() if shared else 1}: {bound}"))
+    rows.append(("reads", f"at most {sum(map(bytes_of, inputs)):,} bytes of inputs"))
+    return Explanation(kernel, loops, rows)
+
+
+def cache_place():
+    """The directory of compiled code."""
+    from ..jit.cache import place
+
+    return place()
+
+
+def kind_text(kind):
+    """A kind in a sentence."""
+    return {"Dense": "an array", "LoDTensor": "a LoDTensor", "None": "not given"}.get(kind, kind)
+
+
+def described(name, x):
+    """An input with its type and shape."""
+    if x is None:
+        return f"{name}=None"
+    numbers = numbers_of(x)
+    shape = f"{np.dtype(numbers.dtype)}{list(numbers.shape)}" if is_array(numbers) else type(numbers).__name__
+    if isinstance(x, LoDTensor):
+        return f"{name}: LoDTensor of {len(x)} sequences, {shape}"
+    return f"{name}: SelectedRows of {x.height:,} rows, {shape}" if isinstance(x, SelectedRows) else f"{name}: {shape}"
+
+
+def adaptions(name, given, x):
+    """What happens to an input before a kernel reads it."""
+    numbers, before = numbers_of(x), numbers_of(given)
+    if is_cpu_tensor(before):
+        yield f"{name}: a tensor of PyTorch, whose memory is shared"
+    elif isinstance(before, RecordedArray):
+        yield f"{name}: a parameter, read as the plain array"
+    elif given is not x and x is not None:
+        yield f"{name}: {type(given).__name__} is converted"
+    if isinstance(numbers, np.ndarray):
+        if numbers.ndim > 1 and not numbers.flags.c_contiguous:
+            yield f"{name}: not C-contiguous; rows that are read are copied"
+        if not numbers.dtype.isnative:
+            yield f"{name}: bytes in the other order are copied"
+        if numbers.dtype == np.float16:
+            yield f"{name}: float16 is computed in float32 and rounded once"
+        if numbers.dtype.kind in "iu" and numbers.dtype != np.int64 and numbers.ndim == 1:
+            yield f"{name}: {numbers.dtype} is converted to int64 where it holds ids"
+
+
+def size_of(x, inputs):
+    """Numbers that a kernel walks over for an input: of ids, those of the rows that they name."""
+    numbers = numbers_of(x)
+    if not is_array(numbers):
+        return 0
+    first = numbers_of(inputs[0])
+    if np.dtype(numbers.dtype).kind in "iu" and is_array(first) and np.dtype(first.dtype).kind == "f":
+        return math.prod(numbers.shape) * math.prod(first.shape[1:])
+    return math.prod(numbers.shape) if x is not inputs[0] or len(inputs) == 1 else 0
+
+
+def bytes_of(x):
+    """Bytes of an input."""
+    numbers = numbers_of(x)
+    return math.prod(numbers.shape) * np.dtype(numbers.dtype).itemsize if is_array(numbers) else 0

@@ -1,0 +1,156 @@
+"""Kernels as ``select`` gives them: the launcher that a call runs, and the loops that it launches."""
+
+from __future__ import annotations
+
+import inspect
+
+from ..base.tracebacks import surface
+
+
+class Loop:
+    """A compiled loop over the elements: a function of ``@njit``, ``parallel_kernel`` or ``@cuda.jit``.
+
+    Attributes
+    ----------
+    function : callable
+        What a notebook can call and inspect; ``py_func`` is its Python source.
+    facts : dict
+        What its template chose for the arrays of a call: ``{"lanes": 16, "prefetch": "none"}``.
+    """
+
+    def __init__(self, function, **facts):
+        self.function, self.facts = function, facts
+
+    @property
+    def name(self):
+        """Name of the function, with that of the template that made it."""
+        return self._source.__qualname__.replace(".<locals>", "")
+
+    @property
+    def place(self):
+        """File and line of the function."""
+        return place_of(self._source)
+
+    @property
+    def _source(self):
+        return getattr(self.function, "py_func", self.function)
+
+    @property
+    def signatures(self):
+        """Types of the arguments that it was compiled for in this process."""
+        return list(getattr(self._dispatcher, "signatures", ()))
+
+    @property
+    def _dispatcher(self):
+        return getattr(self.function, "compiled", self.function)
+
+    @surface
+    def asm(self, signature=None):
+        """Return the machine code, as assembly, for a signature that it was compiled for; the last one by default."""
+        return self._text("asm", signature)
+
+    @surface
+    def llvm(self, signature=None):
+        """Return LLVM's optimised code for a signature that it was compiled for; the last one by default."""
+        return self._text("llvm", signature)
+
+    def _text(self, form, signature):
+        if signature is None:
+            if not self.signatures:
+                raise ValueError(f"{self.name} is not compiled yet; call the operator once, with inputs of these types")
+            signature = self.signatures[-1]
+        if hasattr(self.function, "compiled"):
+            from ..jit.compiling import text_of
+
+            return text_of(self.function.compiled, signature, form)
+        return getattr(self.function, f"inspect_{form}")(signature)
+
+    def __repr__(self):
+        return f"{self.name} {self.place}"
+
+
+class Kernel:
+    """The kernel of an operator for a device and kinds of inputs. A call of it runs it, unchecked.
+
+    Attributes
+    ----------
+    device : {"cpu", "cuda"}
+    kinds : dict
+        Input that may be of several kinds -> the kind that this kernel is for.
+    function : callable
+        The launcher: it prepares arrays and launches loops.
+    inputs : tuple
+        Those that ``select`` was asked about.
+    """
+
+    def __init__(self, op, device, key, function, launch, inputs=()):
+        self.op, self.device, self.key, self.function, self.launch = op, device, key, function, launch
+        self.__name__, self.__wrapped__, self.inputs = function.__name__, function, inputs
+
+    def of(self, inputs):
+        """Return this kernel as the one of a call with some inputs."""
+        return Kernel(self.op, self.device, self.key, self.function, self.launch, inputs)
+
+    def __eq__(self, other):
+        return isinstance(other, Kernel) and self._facts == other._facts
+
+    def __hash__(self):
+        return hash(self._facts)
+
+    @property
+    def _facts(self):
+        return self.op.name, self.device, self.key, self.function
+
+    def __call__(self, *inputs, **attrs):
+        return self.launch(*inputs, **attrs)
+
+    @property
+    def kinds(self):
+        """Kind of each input that may be of several."""
+        names = [*self.op.inputs]
+        return {names[i]: kind for i, kind in zip(self.op._varying, self.key, strict=False)}
+
+    @property
+    def place(self):
+        """File and line of the launcher."""
+        return place_of(self.function)
+
+    @property
+    def loop(self):
+        """The first loop that a call with the selected inputs, and no attributes, launches; None if none is known."""
+        return next(iter(self.loops(*self.inputs)), None)
+
+    def loops(self, *inputs, **attrs):
+        """Return the loops that a call launches, as its template chooses them; else those that the launcher names."""
+        choose = getattr(self.function, "choose_loops", None)
+        if choose is None:
+            return [*map(Loop, named_loops(self.function))]
+        inputs = (*inputs, *[None] * (len(self.op.inputs) - len(inputs)))
+        attrs = {**dict.fromkeys(self.op._needed, 1), **self.op.defaults, **attrs}
+        return [Loop(function, **facts) for function, facts in choose(self.on, *self.on.views(inputs), **attrs)]
+
+    @property
+    def on(self):
+        """The module of the device, which launchers for several devices take."""
+        from ..base.loading import load
+
+        return load(f"lodkit.kernels.{self.device}.primitives.device")
+
+    def __repr__(self):
+        kinds = ", ".join(f"{name}={kind}" for name, kind in self.kinds.items())
+        loop = self.inputs and self.loop
+        text = f"{self.op.name} on {self.device} ({kinds or 'any inputs'}): {self.place}"
+        return f"{text}, which launches {loop!r}" if loop else text
+
+
+def place_of(function):
+    """Return the file of a function, with two folders above it, and its first line."""
+    code = inspect.unwrap(function).__code__
+    where = "/".join(code.co_filename.replace("\\", "/").split("/")[-3:])
+    return f"{where}:{code.co_firstlineno}"
+
+
+def named_loops(function):
+    """The loops that the code of a launcher names itself."""
+    names = inspect.getclosurevars(inspect.unwrap(function))
+    return [value for value in {**names.globals, **names.nonlocals}.values() if hasattr(value, "py_func")]
