@@ -15,7 +15,6 @@ from ...ops.moment_optimizers import momentum
 from ...ops.optimizers import sgd
 from ...ops.shared.updates import check_rule
 from . import optimizer_steps as steps
-from . import row_steps
 
 
 class Rule(NamedTuple):
@@ -66,13 +65,13 @@ def normalize_rule(norm, use_max_norm, param):
     """The rule of sparse_normalize: a row is its own gradient, and its squares the row's."""
     check_rule(norm=norm)
     columns = math.prod(param.shape[1:])
-    step = row_steps.normalize_down if use_max_norm else row_steps.normalize
+    step = steps.normalize_down if use_max_norm else steps.normalize
     return Rule(step, (norm, columns), ITSELF, rowwise=True)
 
 
 def lp_rule(p, reg_lambda):
     check_rule(reg_lambda=reg_lambda)
-    return Rule(row_steps.soft_threshold, (reg_lambda,)) if p == 1 else Rule(row_steps.shrink, (1 - reg_lambda,))
+    return Rule(steps.soft_threshold, (reg_lambda,)) if p == 1 else Rule(steps.shrink, (1 - reg_lambda,))
 
 
 def lamb_rule(*, lr, beta1, beta2, epsilon, iteration, weight_decay, bias_correction):

@@ -296,3 +296,31 @@ def centered_rmsprop(p, states, g, squares, numbers):
 def storm(p, states, g, squares, numbers):
     moment = simd.add(g, simd.mul(simd.like(p, numbers[1]), simd.sub(states[0], g)))
     return simd.sub(p, simd.mul(simd.like(p, numbers[0]), moment)), (moment,)
+
+
+@jitable
+def shrink(p, states, g, squares, numbers):
+    return simd.mul(p, simd.like(p, numbers[0])), states
+
+
+@jitable
+def soft_threshold(p, states, g, squares, numbers):
+    return simd.sub(p, _clipped(p, simd.like(p, numbers[0]))), states
+
+
+@jitable(inline=True)
+def _to_norm(p, squares, numbers):
+    """The factor that gives a row its norm."""
+    squares = _one(squares)
+    size = simd.add(simd.sqrt(simd.mul(squares, simd.like(squares, numbers[1]))), simd.like(squares, 1e-12))
+    return simd.like(p, simd.lane(simd.div(simd.like(size, numbers[0]), size), 0))
+
+
+@jitable
+def normalize(p, states, g, squares, numbers):
+    return simd.mul(p, _to_norm(p, squares, numbers)), states
+
+
+@jitable
+def normalize_down(p, states, g, squares, numbers):
+    return simd.mul(p, simd.minimum(_to_norm(p, squares, numbers), simd.like(p, 1))), states
