@@ -319,9 +319,25 @@ def optimizers_stub():
     return "\n".join([OPTIMIZERS, *classes, f"__all__ = {names_text(['Optimizer', *names])}", ""])
 
 
+def rule_text(name, rule):
+    """The class of ``lodkit.optim`` by an operator."""
+    doc = textwrap.indent(f'"""{rule.__doc__}"""', "    ").replace("\n        ", "\n    ")
+    return f'class {name}(Optimizer, op="{rule.op.name}"):\n{doc}\n'
+
+
+def rules_stub():
+    """Text of ``lodkit/optim/rules.pyi``, whose classes are made when it is imported."""
+    rules = importlib.import_module("lodkit.optim.rules")
+    classes = [rule_text(name, getattr(rules, name)) for name in rules.__all__]
+    return "\n".join(
+        [TITLE, "from .optimizer import Optimizer", "", *classes, f"__all__ = {names_text(rules.__all__)}", ""]
+    )
+
+
 #: The text of each stub, by its path in the package.
 STUBS = {
     "_operators.pyi": operators_stub,
+    "optim/rules.pyi": rules_stub,
     "__init__.pyi": package_stub,
     "ops/__init__.pyi": families_stub,
     "interop/torch/__init__.pyi": torch_stub,

@@ -106,7 +106,7 @@ class Other:
         (lambda: optim.Adagrad({"a": TABLE}), TypeError, "Adagrad needs lr, the learning rate: Adagrad("),
         (lambda: optim.RMSProp, AttributeError, "'lodkit.optim' has no attribute 'RMSProp'; did you mean RMSprop?"),
         (lambda: optim.SparseAdam, AttributeError, "has no attribute 'SparseAdam'; use Adam(..., lazy=True)"),
-        (lambda: optim.Nothing, AttributeError, "has no attribute 'Nothing'; there are Adadelta, Adagrad,"),
+        (lambda: optim.Nothing, AttributeError, "has no attribute 'Nothing'; there are Ada"),
         (lambda: lodkit.OPS["bogus"], KeyError, "no operator is called 'bogus'; "),
     ],
 )
@@ -123,7 +123,7 @@ def test_other_types_may_know_better_than_a_lod_tensor():
     assert BATCH + Knows() == "mine: add"
 
 
-@pytest.mark.parametrize("name", sorted(n for n, op in lodkit.OPS.items() if hasattr(op.definition, "traits")))
+@pytest.mark.parametrize("name", sorted(n for n, op in lodkit.OPS.items() if hasattr(op.definition, "optimizer")))
 def test_no_update_by_a_rate_that_is_no_number(name):
     op = lodkit.OPS[name]
     (inputs, attrs), *_ = op.example_function(np.dtype(np.float64))

@@ -15,7 +15,7 @@ from lodkit import LoDTensor, SelectedRows
 
 PARAM = np.ones((40, 16), np.float32)
 ROWS = SelectedRows([3, 1, 3], np.ones((3, 16), np.float32), 40)
-OPTIMIZERS = [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "traits")]
+OPTIMIZERS = [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "optimizer")]
 TABLE, BAGS = np.ones((50, 16), np.float32), LoDTensor([3, 1, 4, 1, 5], [[2, 0, 3]])
 
 
@@ -23,7 +23,7 @@ def selected(name, grad):
     """The kernel of an optimizer for a gradient, with states that are like the parameter."""
     op = lodkit.OPS[name]
     states = [PARAM.copy() for x in [*op.inputs][2:]]
-    if op.definition.traits.rowwise and states:
+    if op.definition.optimizer.rowwise and states:
         states[-1] = np.ones(len(PARAM), np.float32)
     return op.select(PARAM, grad, *states)
 

@@ -69,7 +69,7 @@ def test_trains_as_a_dense_table_of_all_keys(name, threads):
     np.testing.assert_array_equal(grown.lookup(keys[some], training=False), dense[some])
 
 
-@pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "traits")])
+@pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "optimizer")])
 def test_every_optimizer_makes_its_states(name):
     """As the same steps of a table that has all its slots, and slots to come stay as they are made."""
     op = lodkit.OPS[name]

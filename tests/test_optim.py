@@ -34,7 +34,7 @@ def gradients(count, dtype=np.float64):
 
 def settings(cls):
     """Attributes with which a rule leaves rows without a gradient alone."""
-    return {"lazy": True} if cls.op.definition.traits.touches_all({**cls.op.defaults, "lr": 0.1}) else {}
+    return {"lazy": True} if cls.op.definition.optimizer.touches_all({**cls.op.defaults, "lr": 0.1}) else {}
 
 
 def operator_steps(cls, param, grads, lr, **attrs):
@@ -67,7 +67,7 @@ def test_steps_are_those_of_the_operator(cls):
 )
 def test_states_of_touched_rows(cls, duplicates, tmp_path):
     """The same bits as states of all rows, before and after a file."""
-    if cls.op.definition.traits.whole:
+    if cls.op.definition.optimizer.whole:
         with pytest.raises(ValueError, match=r"states=\"touched\".*by norms over all"):
             cls({"p": table()}, lr=0.1, states="touched")
         return

@@ -13,14 +13,14 @@ from lodkit import LoDTensor, SelectedRows
 
 # Shapes and types of the samples, whose kernels are compiled already.
 HEIGHT, WIDTH = 6, 3
-EVERY = [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "traits")]
+EVERY = [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "optimizer")]
 OPTIMIZERS = [name for name in EVERY if "mask" in lodkit.OPS[name].defaults]  # with the attributes that rules share
 FUSED = [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "update")]
 ROWS = ([4, 1], [2, 5, 2, 2, 0], [5, 3, 1], [], [*range(HEIGHT)])  # two, repeated, unsorted, none, all
 
 
 def traits(name):
-    return lodkit.OPS[name].definition.traits
+    return lodkit.OPS[name].definition.optimizer
 
 
 def fresh(name, start=0.0):

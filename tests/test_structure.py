@@ -212,6 +212,7 @@ SMALL = {
     "ops/shared/codes.py",
     "ops/shared/tables.py",
     "ops/shared/types.py",
+    "optim/rules.py",
     "optim/tables.py",
     "registry/page.py",
 }

@@ -1,7 +1,5 @@
-from .moment_optimizers import Moments
+from .moment_optimizers import Moments, optimizers_of
 
 
 class Adams(Moments):
-    STATES = {**dict.fromkeys(("adam", "rowwise_adam", "adamw", "adamax", "nadam", "radam"), 2), "smart_decay_adam": 3}
-    ATTRS = {"iteration": 9}
-    params = [[*STATES]]
+    params = [optimizers_of("adam_optimizers", "smart_decay")]

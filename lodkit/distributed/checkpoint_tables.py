@@ -185,7 +185,7 @@ def _check_arrays(checkpoint, name, height, table):
 
 def _parts(name, table: ShardedTable):
     """The arrays of a table, by name; states of one number for all rows are the same at every rank."""
-    single = table.rule.names[-1:] if table.rule.traits.single else []
+    single = table.rule.names[-1:] if table.rule.optimizer.single else []
     parts = {f"{name}.values": Held(table.values, table.dealing)}
     for state, array in table.states.items():
         parts[f"{name}.{state}"] = Held(array, None if state in single else table.dealing)

@@ -37,11 +37,11 @@ class Rule:
 
     def __init__(self, name: str, optional: Sequence[str], attrs: dict[str, Any]) -> None:
         op = OPS.get(name) if isinstance(name, str) else None
-        if op is None or not hasattr(op.definition, "traits"):
-            known = [name for name, op in OPS.items() if hasattr(op.definition, "traits")]
+        if op is None or not hasattr(op.definition, "optimizer"):
+            known = sorted(name for name, op in OPS.items() if hasattr(op.definition, "optimizer"))
             raise ValueError(f"rule must be an optimizer's operator, one of {', '.join(known)}; got {name!r}")
         self.op: Any = op
-        self.traits = op.definition.traits
+        self.optimizer = op.definition.optimizer
         self.fused: Any = OPS.get(f"embedding_bag_{name}")
         parameters = op.signature.parameters
         possible = [*op.inputs][2:]
@@ -51,7 +51,7 @@ class Rule:
             raise ValueError(f"{name} has no states {sorted(unknown)}; it has {', '.join(possible) or 'none'}")
         self._possible = possible
         self._tried: set[str] = set()
-        self.names = [n for n in possible if parameters[n].default is not None or n == "linear" or n in optional]
+        self.names = self.optimizer.kept(optional)
         self.attrs = {**({"lazy": True} if "lazy" in op.defaults else {}), **attrs}
         self._refuse(self.attrs)
         takes = sorted(parameters.keys() - {*op.inputs})
@@ -69,18 +69,15 @@ class Rule:
     def make_states(self, values: Array) -> dict[str, Array]:
         """First states of some rows: zeros, or what the operator starts from; float32 for rows of float16."""
         states = {}
-        for name, (shape, dtype) in self._layouts(values.shape, values.dtype).items():
+        for name, (shape, dtype, start) in self._layouts(values.shape, values.dtype).items():
             states[name] = empty(shape, dtype)  # huge pages, as of the values
-            states[name][...] = self.traits.start if name == self.names[-1] else 0
+            states[name][...] = start
         return states
 
     def _layouts(self, shape, dtype):
-        """Shape and type of each state of rows of a shape and type."""
-        traits, layouts = self.traits, dict.fromkeys(self.names, (shape, np.promote_types(dtype, np.float32)))
-        if self.names and (traits.single or traits.rowwise):
-            kind = np.dtype(np.int64) if traits.counter else np.promote_types(dtype, np.float32)
-            layouts[self.names[-1]] = (1,) if traits.single else shape[:1], kind
-        return layouts
+        """Shape, type and first value of each state of rows of a shape and type."""
+        dtype = np.promote_types(dtype, np.float32)
+        return {name: self.optimizer.layout(name, shape, dtype) for name in self.names}
 
     def check_arrays(self, values: Any, states: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         """Refuse rows, or states, that were replaced or resized since they were made: other ranks count on these."""
@@ -89,7 +86,7 @@ class Rule:
                 f"table.states has {', '.join(states) or 'nothing'}, replaced since the table was made; assign a "
                 f"dictionary of {', '.join(self.names) or 'nothing'}, in this order"
             )
-        for name, (expected, kind) in {"values": (shape, dtype), **self._layouts(shape, dtype)}.items():
+        for name, (expected, kind, _) in {"values": (shape, dtype, None), **self._layouts(shape, dtype)}.items():
             array, what = (values, "values") if name == "values" else (states[name], f'states["{name}"]')
             if not isinstance(array, np.ndarray) or array.shape != expected or array.dtype != kind:
                 raise ShapeMismatchError(
@@ -115,7 +112,7 @@ class Rule:
         check_rounding(values, attrs.get("duplicates", "merge"), seed, None)
         if ranks > 1 and attrs.get("sigma"):
             raise ValueError(f"{self.op.name} over several ranks takes no sigma: its noise is by places in one array")
-        if ranks > 1 and replicated and (self.traits.whole or attrs.get("clip_norm") is not None):
+        if ranks > 1 and replicated and (self.optimizer.whole or attrs.get("clip_norm") is not None):
             raise ValueError(f"{self.op.name} takes a norm over all rows here: it would count hot rows on every rank")
         self._try(values, attrs)
         return attrs
@@ -130,12 +127,12 @@ class Rule:
 
     def by_row(self, states: dict[str, Array]) -> list[Array]:
         """The states that have a row for each of the table's."""
-        return [states[name] for name in (self.names[:-1] if self.traits.single else self.names)]
+        return [states[name] for name in (self.names[:-1] if self.optimizer.single else self.names)]
 
     def takes_bags(self, attrs: dict[str, Any]) -> bool:
         """Whether the fused operator does such a step."""
         alone = any(attrs.get(name) not in (None, self.op.defaults.get(name)) for name in ABSENT if name != "lazy")
-        spreads = self.traits.spreads({**self.op.defaults, **attrs})
+        spreads = self.optimizer.spreads({**self.op.defaults, **attrs})
         return self.fused is not None and not alone and not spreads
 
     def step_bags(self, values, states, bags, grad, weights, pool, attrs) -> None:
@@ -150,7 +147,7 @@ class Rule:
         launch: Any = None if on is None else self.op.select(values, grad, *arrays[1:])
         if not isinstance(launch, functools.partial):  # on one device alone: has no norms and rounds to nearest
             self.op(values, grad, *arrays[1:], **attrs)
-        elif self.traits.whole and not self.traits.single and attrs.get("lazy"):
+        elif self.optimizer.whole and not self.optimizer.single and attrs.get("lazy"):
             # Copies of the listed rows, as a dense update: ranks without any take part in the norms, too.
             grad = grad.merge()
             copies = [array[grad._rows] for array in arrays]

@@ -288,13 +288,13 @@ class GrowingTable:
         grad = SelectedRows._wrap(grad._rows, grad._value, len(self.values), grad.is_merged, grad._runs)
         if "lazy" in op.defaults:
             attrs = {"lazy": True, **attrs}
-        traits: Any = getattr(op.definition, "traits", None)
-        arrays = []
+        record: Any = getattr(op.definition, "optimizer", None)
+        arrays: list[Any] = []
         for i, state in enumerate(states):
-            vector = traits is not None and traits.rowwise and i == len(states) - 1
-            kind = np.int64 if vector and traits.counter else None
-            if isinstance(state, str) and traits is not None and traits.single and i == len(states) - 1:
-                start = np.full(1, traits.start, np.promote_types(self.dtype, np.float32))
+            vector = record is not None and record.rowwise and i == len(states) - 1
+            kind = np.int64 if vector and record.counter else None
+            if isinstance(state, str) and record is not None and record.single and i == len(states) - 1:
+                start = np.full(1, record.start, np.promote_types(self.dtype, np.float32))
                 arrays.append(self._contents.states.setdefault(state, start))
                 continue
             arrays.append(self.state(state, rowwise=vector, dtype=kind) if isinstance(state, str) else state)

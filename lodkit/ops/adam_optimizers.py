@@ -10,11 +10,9 @@ import math
 
 import numpy as np
 
-from ..arrays import Scalar, check_values, writable
+from ..arrays import check_values, writable
 from ..base.errors import ShapeMismatchError
-from ..lod import SelectedRows
 from ..registry import Dense, op
-from .optimizers import ALL, example_of
 from .shared.optimizer import optimizer
 from .shared.updates import LEAST_DIVISOR, adam_rate, corrections, nesterov_rates, per_row, row_means
 
@@ -35,23 +33,45 @@ def direction_numbers(beta1, beta2, epsilon, iteration, bias_correction):
     return adam_rate(1.0, beta1, beta2, iteration, False)[0], corrected(epsilon, beta1, beta2, iteration)
 
 
-@optimizer
+def _numbers(lr, beta1, beta2, epsilon, iteration):
+    """Return the rate, the shares of the new, and epsilon: for averages that are corrected for zeros at first."""
+    rate = adam_rate(lr, beta1, beta2, iteration, False)[0]
+    return rate, 1 - beta1, 1 - beta2, corrected(epsilon, beta1, beta2, iteration)
+
+
+#: The steps of adam: by the number of states, and whether they are divided by the root of the squares.
+ADAM = {(2, True): "adam", (2, False): "unscaled_adam", (3, True): "amsgrad", (3, False): "unscaled_amsgrad"}
+
+
+def _adam_numbers(count, lr, beta1, beta2, epsilon, iteration, rectified, corrected_epsilon):
+    rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
+    epsilon = corrected(epsilon, beta1, beta2, iteration) if corrected_epsilon else epsilon
+    return ADAM[count, scaled], (rate, 1 - beta1, 1 - beta2, epsilon)
+
+
+@optimizer(
+    "Adam",
+    "Averaged gradients over the root of averaged squares; ``amsgrad=True`` divides by the largest so far.",
+    numbers=_adam_numbers,
+    flags={"amsgrad": "largest"},
+    class_defaults={"corrected_epsilon": True},
+)
 def adam(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment1: Dense,
-    moment2: Dense,
-    largest: Dense | None = None,
+    param,
+    grad,
+    moment1,
+    moment2,
+    largest=None,
     /,
     *,
-    lr: Scalar,
-    iteration: Scalar,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    rectified: bool = False,
-    corrected_epsilon: bool = False,
-) -> tuple[Dense, ...]:
+    lr,
+    iteration,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-8,
+    rectified=False,
+    corrected_epsilon=False,
+):
     """Adam: steps along the averaged gradient, over the root of the averaged squares; returns parameter and moments.
 
     ``moment1 = beta1 * moment1 + (1 - beta1) * grad``, the same of ``grad**2`` with beta2, and
@@ -64,17 +84,12 @@ def adam(
         Averages of the gradient and of its squares; zeros at first.
     largest : array like param, optional
         AMSGrad: the largest ``moment2`` so far, which divides in its place; zeros at first.
-    lr : float or one-element array
-    iteration : int or one-element array
-        Number of steps before this one.
     rectified : bool
         RAdam: the first steps are not divided by the root of the averaged squares, the next ones are shortened.
         Caffe2's enableRAdam.
     corrected_epsilon : bool
         Add epsilon to the root that is corrected for zeros at first, as PyTorch and Paddle 2 do; it is
         ``epsilon * sqrt(1 - beta2**t)`` then.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd.
 
     >>> param = np.zeros(2)
     >>> adam(param, np.array([1., -2.]), np.zeros(2), np.zeros(2), lr=0.1, iteration=0)[0].round(6)
@@ -88,21 +103,15 @@ def adam(
     return param - rate * moment1 / divisor, moment1, moment2, largest
 
 
-@optimizer(rowwise=True)
+def _rowwise_adam_numbers(lr, beta1, beta2, epsilon, iteration, rectified):
+    rate, scaled = adam_rate(lr, beta1, beta2, iteration, rectified)
+    return "rowwise_adam" if scaled else "unscaled_adam", (rate, 1 - beta1, 1 - beta2, epsilon)
+
+
+@optimizer("RowwiseAdam", "Adam with one average of squares per row.", rowwise=True, numbers=_rowwise_adam_numbers)
 def rowwise_adam(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment1: Dense,
-    moment2: Dense,
-    /,
-    *,
-    lr: Scalar,
-    iteration: Scalar,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    rectified: bool = False,
-) -> tuple[Dense, Dense, Dense]:
+    param, grad, moment1, moment2, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-8, rectified=False
+):
     """adam with one average of squares per row, that of their mean; returns parameter and moments.
 
     Caffe2's RowWiseSparseAdam, FBGEMM's partial_rowwise_adam.
@@ -113,8 +122,6 @@ def rowwise_adam(
     moment2 : array of shape (rows of param,)
     lr, iteration, beta1, beta2, epsilon, rectified
         As in adam.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd.
 
     >>> param, grad = np.zeros((1, 2)), np.array([[3., 4.]])
     >>> rowwise_adam(param, grad, np.zeros((1, 2)), np.zeros(1), lr=0.1, iteration=0, beta2=0.5)[2]
@@ -127,21 +134,17 @@ def rowwise_adam(
     return param - rate * moment1 / divisor, moment1, moment2
 
 
-@optimizer(defaults={"weight_decay": 0.01, "decoupled": True})
-def adamw(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment1: Dense,
-    moment2: Dense,
-    largest: Dense | None = None,
-    /,
-    *,
-    lr: Scalar,
-    iteration: Scalar,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-) -> tuple[Dense, ...]:
+@optimizer(
+    "AdamW",
+    "Adam with decoupled weight decay.",
+    numbers=lambda count, lr, beta1, beta2, epsilon, iteration: (
+        ADAM[count, True],
+        _numbers(lr, beta1, beta2, epsilon, iteration),
+    ),
+    flags={"amsgrad": "largest"},
+    defaults={"weight_decay": 0.01, "decoupled": True},
+)
+def adamw(param, grad, moment1, moment2, largest=None, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-8):
     """``param *= 1 - lr * weight_decay``, then a step of adam with ``corrected_epsilon``; returns all that changed.
 
     Paddle's adamw, torch.optim.AdamW.
@@ -150,8 +153,6 @@ def adamw(
     ----------
     moment1, moment2, largest, lr, iteration, beta1, beta2, epsilon
         As in adam.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd.
 
     >>> adamw(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), lr=0.5, iteration=0, weight_decay=0.5)[0]
     array([0.75])
@@ -163,21 +164,14 @@ def adamw(
     return param - adam_rate(lr, beta1, beta2, iteration, False)[0] * moment1 / divisor, moment1, moment2, largest
 
 
-@optimizer
-def adamax(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment: Dense,
-    norm: Dense,
-    /,
-    *,
-    lr: Scalar,
-    iteration: Scalar,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    epsilon_on_norm: bool = False,
-) -> tuple[Dense, Dense, Dense]:
+def _adamax_numbers(lr, beta1, beta2, epsilon, iteration, epsilon_on_norm):
+    rate = lr / corrections(beta1, beta2, iteration)[0]
+    beside, on_norm = (0.0, epsilon) if epsilon_on_norm else (epsilon, 0.0)
+    return rate, 1 - beta1, beta2, beside, on_norm
+
+
+@optimizer("Adamax", "Adam over the largest decayed gradient.", numbers=_adamax_numbers)
+def adamax(param, grad, moment, norm, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-8, epsilon_on_norm=False):
     """adam by the largest gradient: ``norm = max(beta2 * norm, |grad| + epsilon)``; returns all that changed.
 
     ``param -= lr / (1 - beta1**t) * moment / norm``. torch.optim.Adamax, and with ``epsilon_on_norm`` Paddle's adamax.
@@ -190,34 +184,26 @@ def adamax(
         As in adam.
     epsilon_on_norm : bool
         ``norm = max(beta2 * norm + epsilon, |grad|)``, as in Paddle.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd.
 
     >>> adamax(np.zeros(1), np.array([3.]), np.zeros(1), np.full(1, 4.), lr=1.0, iteration=0, beta2=0.5, epsilon=0.0)
     (array([-1.]), array([0.3]), array([3.]))
     """
     beside, on_norm = (0.0, epsilon) if epsilon_on_norm else (epsilon, 0.0)
     moment = beta1 * moment + (1 - beta1) * grad
-    norm = np.maximum(beta2 * norm + on_norm, np.abs(grad) + beside)  # type: ignore[arg-type]
+    norm = np.maximum(beta2 * norm + on_norm, np.abs(grad) + beside)
     rate = lr / corrections(beta1, beta2, iteration)[0]
     return param - rate * moment / np.maximum(norm, LEAST_DIVISOR), moment, norm
 
 
-@optimizer
+def _nadam_numbers(lr, beta1, beta2, epsilon, iteration, momentum_decay):
+    by_grad, by_moment = nesterov_rates(lr, beta1, beta2, iteration, momentum_decay)
+    return by_moment, 1 - beta1, 1 - beta2, corrected(epsilon, beta1, beta2, iteration), by_grad
+
+
+@optimizer("NAdam", "Adam with Nesterov's look ahead.", numbers=_nadam_numbers)
 def nadam(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment1: Dense,
-    moment2: Dense,
-    /,
-    *,
-    lr: Scalar,
-    iteration: Scalar,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    momentum_decay: float = 0.004,
-) -> tuple[Dense, Dense, Dense]:
+    param, grad, moment1, moment2, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-8, momentum_decay=0.004
+):
     """adam with the momentum of Nesterov, which grows from step to step; returns parameter and moments.
 
     ``param -= (a * grad + b * moment1) / (sqrt(moment2) + epsilon)`` with the rates a and b of docs/optimizers.md.
@@ -229,8 +215,6 @@ def nadam(
         Momentum at step t is ``beta1 * (1 - 0.96**(t * momentum_decay) / 2)``.
     moment1, moment2, lr, iteration, beta1, beta2, epsilon
         As in adam with ``corrected_epsilon``.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd.
 
     >>> nadam(np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(4)
     array([-0.1056])
@@ -242,28 +226,20 @@ def nadam(
     return param - step, moment1, moment2
 
 
-@optimizer
-def radam(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment1: Dense,
-    moment2: Dense,
-    /,
-    *,
-    lr: Scalar,
-    iteration: Scalar,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-) -> tuple[Dense, Dense, Dense]:
+@optimizer(
+    "RAdam",
+    "Adam whose first steps are not divided by averaged squares.",
+    numbers=lambda count, lr, beta1, beta2, epsilon, iteration: _adam_numbers(
+        count, lr, beta1, beta2, epsilon, iteration, True, False
+    ),
+)
+def radam(param, grad, moment1, moment2, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-8):
     """adam, ``rectified``: returns parameter and moments. torch.optim.RAdam.
 
     Parameters
     ----------
     moment1, moment2, lr, iteration, beta1, beta2, epsilon
         As in adam.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd.
 
     >>> radam(np.zeros(1), np.full(1, 2.), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(6)
     array([-0.2])
@@ -272,6 +248,26 @@ def radam(
     moment1, moment2 = _averages(grad, moment1, moment2, beta1, beta2)
     divisor = np.maximum(np.sqrt(moment2) + epsilon, LEAST_DIVISOR) if scaled else 1
     return param - rate * moment1 / divisor, moment1, moment2
+
+
+@optimizer(
+    "AdaBelief",
+    "Adam over how far gradients are from their average.",
+    numbers=lambda lr, beta1, beta2, epsilon, iteration: (*_numbers(lr, beta1, beta2, epsilon, iteration), epsilon),
+)
+def adabelief(param, grad, moment, spread, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-16):
+    """adam over how far gradients are from their average: larger steps where they agree; returns all that changed.
+
+    ``spread = beta2 * spread + (1 - beta2) * (grad - moment)**2 + epsilon``, by the moment after this step, stands in
+    place of adam's squares; ``corrected_epsilon``.
+
+    >>> adabelief(np.zeros(1), np.ones(1), np.zeros(1), np.zeros(1), lr=0.1, iteration=0)[0].round(4)
+    array([-0.1111])
+    """
+    moment = beta1 * moment + (1 - beta1) * grad
+    spread = beta2 * spread + (1 - beta2) * (grad - moment) ** 2 + epsilon
+    divisor = np.maximum(np.sqrt(spread) + corrected(epsilon, beta1, beta2, iteration), LEAST_DIVISOR)
+    return param - adam_rate(lr, beta1, beta2, iteration, False)[0] * moment / divisor, moment, spread
 
 
 @op(updates=True)
@@ -298,6 +294,3 @@ def check_power(power, name="power"):
 
 
 advance_power.example(lambda dtype: [((np.ones(1, dtype if dtype.kind == "f" else np.float32),), {"beta": 0.9})])
-rowwise_adam.example(example_of(ALL, 0, iteration=1))
-for _operator in (adam, adamw, adamax, nadam, radam):
-    _operator.example(example_of(ALL, ALL, iteration=1))

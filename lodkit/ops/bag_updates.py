@@ -12,17 +12,23 @@ import numpy as np
 from ..arrays import check_gradient, check_rows
 from ..lod import LoDTensor
 from ..registry import Dense, op
-from .adam_optimizers import adam, adamax, adamw, nadam, radam, rowwise_adam
+from . import adam_optimizers, moment_optimizers, optimizers
 from .embedding import check_bag, embedding_bag_grad
-from .moment_optimizers import adadelta, lion, momentum, rmsprop
-from .optimizers import adagrad, decayed_adagrad, ftrl, proximal_adagrad, proximal_gd, rowwise_adagrad, sgd
 from .segments import check_weights
 from .shared import plain
+from .shared.optimizer_record import optimizers_in
 from .shared.updates import check_grad_dtype, check_states, check_target
 
 MeanPool = Literal["sum", "mean", "sqrt"]
 #: Attributes of optimizers that the fused ones lack: they are lazy, and have no gradient to take the norm of.
 ABSENT = ("lazy", "clip_norm", "mask", "rounding_seed", "return_step")
+
+_CAFFE2 = "Caffe2's {}SparseAdagradFusedWithSparseLengths{{Sum, Mean, WeightedSum}}Gradient"
+#: Name of an optimizer -> whose fused update it is.
+SYSTEMS = {
+    "adagrad": f"\n    {_CAFFE2.format('')}.",
+    "rowwise_adagrad": f"\n    {_CAFFE2.format('RowWise')},\n    FBGEMM's fused exact_rowwise_adagrad.",
+}
 
 DOC = """``{name}`` of a table by the gradient of ``embedding_bag``, in one pass over the rows; returns what changed.
 
@@ -62,11 +68,11 @@ def states_of(names, given):
     return tuple(x for x in slots[:-1] if x is not None), slots[-1]
 
 
-def prepare_bag_update(on, name, param, ids, grad, names, states, weights, pool, traits):
+def prepare_bag_update(on, name, param, ids, grad, names, states, weights, pool, optimizer):
     """Check all inputs. Returns the bags, a LoDTensor of one id per row, and their ids."""
     bags = check_bag(ids)
     check_rows(param, "param")
-    check_states(name, check_target(name, param), names, states, **traits.kinds(states))
+    check_states(name, check_target(name, param), names, states, **optimizer.kinds(states))
     check_gradient(grad, (len(bags._row_offsets()) - 1, *param.shape[1:]))
     check_grad_dtype(name, param, grad)
     if weights is not None:
@@ -79,32 +85,31 @@ def prepare_bag_update(on, name, param, ids, grad, names, states, weights, pool,
     return bags, flat
 
 
-def _document(update, names, attrs, systems):
+def _document(update, names, attrs):
     """The docstring of a fused update."""
-    shapes = dict.fromkeys(names, "np.zeros((3, 2))")
-    if update.definition.traits.rowwise:
-        shapes[names[-1]] = "np.zeros(3)"
-    required = [n for n in names if n == "linear" or update.signature.parameters[n].default is not None]
-    call = ["param", "LoDTensor([2, 2], [[2]])", "grad", *(shapes[n] for n in required), "lr=0.5"]
+    optimizer = update.definition.optimizer
+    shapes = (optimizer.layout(name, (3, 2), np.float64)[0] for name in optimizer.kept())
+    zeros = (f"np.zeros({shape if len(shape) > 1 else shape[0]})" for shape in shapes)
+    call = ["param", "LoDTensor([2, 2], [[2]])", "grad", *zeros, "lr=0.5"]
     rest = ", ".join([*names, *(name for name in attrs if name != "pool")])
     return DOC.format(
         name=update.name,
         states="".join(f"{name}, " for name in names),
         rest=textwrap.fill(rest, 115, subsequent_indent="    "),
-        systems=systems,
+        systems=SYSTEMS.get(update.name, ""),
         example=", ".join(call + ["iteration=0"] * ("iteration" in attrs)),
     )
 
 
-def fused(update, systems=""):
+def fused(update):
     """Make the operator ``embedding_bag_<update>``."""
-    name, traits = f"embedding_bag_{update.name}", update.definition.traits
+    name, optimizer = f"embedding_bag_{update.name}", update.definition.optimizer
     parameters = inspect.signature(update.definition).parameters
-    names = [*update.inputs][2:]
+    names = [*optimizer.states]
 
     def definition(param, ids, grad, *given, pool="sum", **attrs):
         states, weights = states_of(names, given)
-        bags, _ = prepare_bag_update(plain, name, param, ids, grad, names, states, weights, pool, traits)
+        bags, _ = prepare_bag_update(plain, name, param, ids, grad, names, states, weights, pool, optimizer)
         by_rows = embedding_bag_grad.definition(param, bags, grad, weights, pool=pool)
         return update.definition(param, by_rows, *states, lazy=True, **attrs)
 
@@ -123,31 +128,9 @@ def fused(update, systems=""):
     hints |= {"weights": Dense | None, "pool": MeanPool, **({} if names else {"return": Dense})}
     definition.__annotations__ = hints
     definition.__name__ = definition.__qualname__ = name
-    definition.__doc__ = _document(update, names, attrs, systems)
+    definition.__doc__ = _document(update, names, attrs)
     definition.update = update
     return op(definition, updates=("param", *names))
-
-
-_CAFFE2 = "Caffe2's {}SparseAdagradFusedWithSparseLengths{{Sum, Mean, WeightedSum}}Gradient"
-embedding_bag_sgd = fused(sgd)
-embedding_bag_adagrad = fused(adagrad, f"\n    {_CAFFE2.format('')}.")
-embedding_bag_rowwise_adagrad = fused(
-    rowwise_adagrad, f"\n    {_CAFFE2.format('RowWise')},\n    FBGEMM's fused exact_rowwise_adagrad."
-)
-embedding_bag_decayed_adagrad = fused(decayed_adagrad)
-embedding_bag_proximal_gd = fused(proximal_gd)
-embedding_bag_proximal_adagrad = fused(proximal_adagrad)
-embedding_bag_ftrl = fused(ftrl)
-embedding_bag_momentum = fused(momentum)
-embedding_bag_adadelta = fused(adadelta)
-embedding_bag_rmsprop = fused(rmsprop)
-embedding_bag_lion = fused(lion)
-embedding_bag_adam = fused(adam)
-embedding_bag_rowwise_adam = fused(rowwise_adam)
-embedding_bag_adamw = fused(adamw)
-embedding_bag_adamax = fused(adamax)
-embedding_bag_nadam = fused(nadam)
-embedding_bag_radam = fused(radam)
 
 
 def _example_of(update):
@@ -158,6 +141,9 @@ def _example_of(update):
     return example
 
 
-FUSED = [x for x in vars().copy().values() if hasattr(getattr(x, "definition", None), "update")]
+FUSED = [
+    fused(update) for family in (optimizers, moment_optimizers, adam_optimizers) for update in optimizers_in(family)
+]
+globals().update((_operator.name, _operator) for _operator in FUSED)
 for _operator in FUSED:
     _operator.example(_example_of(_operator.definition.update))

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Scalar
-from ..lod import SelectedRows
-from ..registry import Dense
-from .optimizers import ALL, example_of
 from .shared.optimizer import optimizer
 from .shared.updates import LEAST_DIVISOR
 
@@ -22,20 +18,30 @@ def check_dampening(nesterov, dampening):
         raise ValueError("nesterov takes no dampening: its step looks ahead along the whole gradient")
 
 
-@optimizer
+def _momentum_numbers(lr, momentum, dampening, nesterov, rate_in_velocity):
+    check_dampening(nesterov, dampening)
+    inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
+    return "nesterov" if nesterov else "momentum", (momentum, (1 - dampening) * inner, outer)
+
+
+@optimizer(
+    "Momentum",
+    "Steps along a velocity that gathers gradients; dampening and Nesterov's look ahead by choice.",
+    numbers=_momentum_numbers,
+)
 def momentum(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    velocity: Dense,
+    param,
+    grad,
+    velocity,
     /,
     *,
-    lr: Scalar,
-    momentum: float = 0.9,
-    dampening: float = 0.0,
-    nesterov: bool = False,
-    rate_in_velocity: bool = False,
-    return_step: bool = False,
-) -> tuple[Dense, ...]:
+    lr,
+    momentum=0.9,
+    dampening=0.0,
+    nesterov=False,
+    rate_in_velocity=False,
+    return_step=False,
+):
     """``velocity = momentum * velocity + (1 - dampening) * grad; param -= lr * velocity``, in place; returns both.
 
     Paddle's momentum and torch.optim.SGD; with ``rate_in_velocity`` Caffe2's MomentumSGDUpdate and
@@ -45,7 +51,6 @@ def momentum(
     ----------
     velocity : array like param
         Usually zeros at first.
-    lr : float or one-element array
     dampening : float
         PyTorch takes the first step, from zeros, without.
     nesterov : bool
@@ -55,8 +60,8 @@ def momentum(
     return_step : bool
         Also return the step that was subtracted from the parameter: an array like the gradient, or like the value of
         SelectedRows, whose duplicates must be sequential.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd; with ``lazy`` rows that SelectedRows do not list keep their velocity too.
+    lazy : bool
+        True if rows that SelectedRows do not list stay, and keep their velocity.
 
     >>> param, velocity = np.zeros(2), np.ones(2)
     >>> momentum(param, np.array([1., 2.]), velocity, lr=0.5, momentum=0.5)
@@ -74,18 +79,13 @@ def _(param, grad, velocity, *, return_step=False, **attrs):
     return (param, velocity, grad.but(type=param.type, dims=(-1, *grad.dims[1:]))) if return_step else (param, velocity)
 
 
-@optimizer(positive=("epsilon",))
-def adadelta(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    square: Dense,
-    change: Dense,
-    /,
-    *,
-    lr: Scalar,
-    decay: float = 0.95,
-    epsilon: float = 1e-6,
-) -> tuple[Dense, Dense, Dense]:
+@optimizer(
+    "Adadelta",
+    "Steps scaled by the size of earlier ones.",
+    positive=("epsilon",),
+    numbers=lambda lr, decay, epsilon: (lr, 1 - decay, epsilon),
+)
+def adadelta(param, grad, square, change, /, *, lr, decay=0.95, epsilon=1e-6):
     """Adadelta: ``step = sqrt((change + epsilon) / (square + epsilon)) * grad; param -= lr * step``; returns all three.
 
     ``square = decay * square + (1 - decay) * grad**2`` comes before, the same of ``step**2`` for change after.
@@ -95,9 +95,6 @@ def adadelta(
     ----------
     square, change : arrays like param
         Averages of the squares of gradients and of steps; zeros at first.
-    lr : float or one-element array
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd.
 
     >>> adadelta(np.zeros(1), np.array([2.]), np.zeros(1), np.zeros(1), lr=1.0, decay=0.5, epsilon=2.0)
     (array([-1.41421356]), array([2.]), array([1.]))
@@ -107,22 +104,35 @@ def adadelta(
     return param - lr * step, square, decay * change + (1 - decay) * step * step
 
 
-@optimizer(positive=("epsilon",))
+def _rmsprop_numbers(count, lr, decay, momentum, epsilon, epsilon_in_root, rate_in_velocity):
+    inside, beside = (epsilon, 0.0) if epsilon_in_root else (0.0, epsilon)
+    inner, outer = (lr, 1.0) if rate_in_velocity else (1.0, lr)
+    numbers = inner, 1 - decay, momentum, inside, outer, beside, decay
+    return "rmsprop" if count == 2 else "centered_rmsprop", numbers
+
+
+@optimizer(
+    "RMSprop",
+    "Steps over the root of averaged squares; ``centered=True`` subtracts the squared average of gradients.",
+    positive=("epsilon",),
+    numbers=_rmsprop_numbers,
+    flags={"centered": "mean"},
+)
 def rmsprop(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    square: Dense,
-    velocity: Dense,
-    mean: Dense | None = None,
+    param,
+    grad,
+    square,
+    velocity,
+    mean=None,
     /,
     *,
-    lr: Scalar,
-    decay: float = 0.9,
-    momentum: float = 0.0,
-    epsilon: float = 1e-10,
-    epsilon_in_root: bool = True,
-    rate_in_velocity: bool = True,
-) -> tuple[Dense, ...]:
+    lr,
+    decay=0.9,
+    momentum=0.0,
+    epsilon=1e-10,
+    epsilon_in_root=True,
+    rate_in_velocity=True,
+):
     """``velocity = momentum * velocity + lr * grad / sqrt(square + epsilon); param -= velocity``; returns all.
 
     ``square = decay * square + (1 - decay) * grad**2`` comes before. Paddle's rmsprop; Caffe2's RmsProp, which leaves
@@ -134,13 +144,10 @@ def rmsprop(
         The average of squares, and the decayed sum of earlier steps; zeros at first.
     mean : array like param, optional
         Centered: the average of gradients, whose square is subtracted from the average of squares; zeros at first.
-    lr : float or one-element array
     epsilon_in_root : bool
         False: divide by ``sqrt(square) + epsilon``.
     rate_in_velocity : bool
         False: the learning rate scales the velocity, not what is added to it.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd.
 
     >>> rmsprop(np.zeros(1), np.array([2.]), np.zeros(1), np.zeros(1), lr=1.0, decay=0.75, epsilon=3.0)
     (array([-1.]), array([1.]), array([1.]))
@@ -155,10 +162,12 @@ def rmsprop(
     return param - outer * velocity, square, velocity, mean
 
 
-@optimizer
-def lion(
-    param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, beta1: float = 0.9, beta2: float = 0.99
-) -> tuple[Dense, Dense]:
+@optimizer(
+    "Lion",
+    "Steps of one size, by the sign of averaged gradients.",
+    numbers=lambda lr, beta1, beta2: (lr, 1 - beta1, 1 - beta2),
+)
+def lion(param, grad, moment, /, *, lr, beta1=0.9, beta2=0.99):
     """Lion: ``param -= lr * sign(beta1 * moment + (1 - beta1) * grad)``; returns the parameter and the moment.
 
     ``moment = beta2 * moment + (1 - beta2) * grad`` comes after. Every element takes a step of one size; where gradient
@@ -168,9 +177,8 @@ def lion(
     ----------
     moment : array like param
         The averaged gradient; zeros at first.
-    lr : float or one-element array
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd; the paper's decay is ``decoupled``.
+    decoupled : bool
+        As in sgd; True for the decay of the paper.
 
     >>> lion(np.zeros(3), np.array([5., -0.1, 0.]), np.zeros(3), lr=0.5, beta2=0.5)
     (array([-0.5,  0.5,  0. ]), array([ 2.5 , -0.05,  0.  ]))
@@ -178,9 +186,3 @@ def lion(
     between = beta1 * moment + (1 - beta1) * grad
     step = between / np.maximum(np.abs(between), LEAST_DIVISOR)
     return param - lr * step, beta2 * moment + (1 - beta2) * grad
-
-
-for _operator in (momentum, lion):
-    _operator.example(example_of(ALL))
-for _operator in (adadelta, rmsprop):
-    _operator.example(example_of(ALL, ALL))

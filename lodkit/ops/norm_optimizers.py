@@ -13,10 +13,11 @@ from ..arrays import Drafts, Scalar, cast_to, writable
 from ..base.errors import DTypeError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
-from .adam_optimizers import adam, direction_numbers
-from .optimizers import adagrad, sgd
+from .adam_optimizers import direction_numbers
+from .optimizers import sgd
 from .shared import plain
-from .shared.optimizer import Traits, optimizer
+from .shared.optimizer import optimizer
+from .shared.optimizer_record import describe
 from .shared.updates import (
     LEAST_DIVISOR,
     Duplicates,
@@ -30,13 +31,8 @@ from .shared.updates import (
 
 
 def prepare(on, name, param, grad, states, what, total, duplicates):
-    """Check all inputs before a rate is made of them.
-
-    Returns
-    -------
-    before, square
-        The number to update, and the squared norm of the gradient: of its merged rows unless ``duplicates`` are
-        ``sequential``.
+    """Check all inputs before a rate is made of them. Returns the number to update, and the gradient's squared norm: of
+    its merged rows unless ``duplicates`` are ``sequential``.
     """
     check_update(name, param, grad, ("moment",) if states else (), states)
     if tuple(total.shape) != (1,):
@@ -91,6 +87,8 @@ def wngrad(
     scale : array of shape (1,)
         One number for the parameter; ones at first. On a GPU the call synchronises to read it.
     lr : float or one-element array
+    epsilon : float
+        Added to the divisor.
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: added up before they are squared, or not (Caffe2).
 
@@ -131,6 +129,8 @@ def storm(
     total : array of shape (1,)
         Squares of all gradients so far; zero at first. On a GPU the call synchronises to read it.
     lr : float or one-element array
+    momentum, beta : float
+        As in the formulas.
     duplicates : {"merge", "sequential"}
         Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
     lazy : bool
@@ -162,19 +162,8 @@ def trust_ratio(param, step):
     return math.sqrt(param) / math.sqrt(step) if param > 0 and step > 0 else 1.0
 
 
-@optimizer(whole=True)
-def lars(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    velocity: Dense,
-    /,
-    *,
-    lr: Scalar,
-    momentum: float = 0.9,
-    coefficient: float = 1e-3,
-    weight_decay: float = 0.0,
-    epsilon: float = 0.0,
-) -> tuple[Dense, Dense]:
+@optimizer("LARS", "Momentum scaled by the norms of the parameter and its gradient.", whole=True)
+def lars(param, grad, velocity, /, *, lr, momentum=0.9, coefficient=1e-3, weight_decay=0.0, epsilon=0.0):
     """LARS: momentum at a rate of the parameter's own; returns parameter and velocity.
 
     ``rate = lr * coefficient * |param| / (|grad| + weight_decay * |param| + epsilon)``, lr itself where a norm is 0;
@@ -185,6 +174,10 @@ def lars(
     ----------
     velocity : array like param
         Zeros at first.
+    coefficient : float
+        Share of the parameter's norm that a step has.
+    weight_decay : float
+        Share of the parameter that is added to the gradient.
     lazy : bool
         True if SelectedRows leave other rows alone; norms are those of the listed rows then.
     lr, duplicates, maximize, clip_value, clip_norm, mask
@@ -193,28 +186,28 @@ def lars(
     >>> lars(np.array([3., 4.]), np.array([0., 5.]), np.zeros(2), lr=1.0, coefficient=0.1)
     (array([3. , 3.5]), array([0. , 0.5]))
     """
-    squares = (param * param).sum(), (grad * grad).sum()  # type: ignore[union-attr]
+    squares = (param * param).sum(), (grad * grad).sum()
     rate = lars_rate(lr, coefficient, weight_decay, epsilon, *squares)
     velocity = momentum * velocity + rate * (grad + weight_decay * param)
     return param - velocity, velocity
 
 
-@optimizer(whole=True)
+@optimizer("LAMB", "Adam scaled by the norms of the parameter and the step.", whole=True)
 def lamb(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment1: Dense,
-    moment2: Dense,
+    param,
+    grad,
+    moment1,
+    moment2,
     /,
     *,
-    lr: Scalar,
-    iteration: Scalar,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-6,
-    weight_decay: float = 0.01,
-    bias_correction: bool = True,
-) -> tuple[Dense, Dense, Dense]:
+    lr,
+    iteration,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-6,
+    weight_decay=0.01,
+    bias_correction=True,
+):
     """LAMB: the step of adam, at a rate by which its norm is that of the parameter; returns parameter and moments.
 
     ``step = adam's with corrected_epsilon and a rate of 1, + weight_decay * param; param -= lr * |param| / |step| *
@@ -227,6 +220,8 @@ def lamb(
     bias_correction : bool
         Without, moments are not corrected for zeros at first: the step is ``moment1 / (sqrt(moment2) + epsilon)``, as
         in Paddle before 2.1.
+    weight_decay : float
+        Share of the parameter that is added to the step.
     lazy : bool
         True if SelectedRows leave other rows alone; norms are those of the listed rows then.
     lr, duplicates, maximize, clip_value, clip_norm, mask
@@ -298,21 +293,28 @@ def dpsgd(
     return param
 
 
-wngrad.definition.traits = Traits(False, False, lambda attrs: False, whole=True, single=True, start=1.0)
-storm.definition.traits = Traits(False, False, lambda attrs: True, positive=("beta",), whole=True, single=True)
-dpsgd.definition.traits = Traits(False, False, lambda attrs: attrs["sigma"] > 0, whole=True)
-
-
-@wngrad.example
-def _(dtype):
-    return [((*inputs, np.ones(1, np.float32)), attrs) for inputs, attrs in sgd.example_function(dtype)]
-
-
-@storm.example
-def _(dtype):
-    return [((*inputs, np.ones(1, np.float32)), attrs) for inputs, attrs in adagrad.example_function(dtype)]
-
-
-lars.example(adagrad.example_function)
-lamb.example(adam.example_function)
-dpsgd.example(lambda dtype: [(i, {**attrs, "clip_norm": 1.0}) for i, attrs in sgd.example_function(dtype)])
+describe(
+    wngrad,
+    "WNGrad",
+    "Gradient descent whose rate shrinks by the norms of all gradients so far, one number per parameter.",
+    touches_all=False,
+    whole=True,
+    single=True,
+    start=1.0,
+)
+describe(
+    storm,
+    "Storm",
+    "Momentum that corrects earlier gradients, at a rate by the norms of all so far; ``beta`` is larger than 0.",
+    positive=("beta",),
+    whole=True,
+    single=True,
+)
+describe(
+    dpsgd,
+    "DPSGD",
+    "SGD with the gradient of each parameter clipped by its norm, and Gaussian noise, another for each parameter.",
+    touches_all=lambda attrs: attrs["sigma"] > 0,
+    whole=True,
+    class_defaults={"clip_norm": 1.0},
+)

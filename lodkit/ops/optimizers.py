@@ -11,7 +11,8 @@ from ..arrays import Scalar
 from ..lod import SelectedRows
 from ..registry import Dense, op
 from .shared import plain
-from .shared.optimizer import Traits, apply, optimizer
+from .shared.optimizer import apply, optimizer
+from .shared.optimizer_record import describe
 from .shared.selected_parameters import key_positions, refuse_rest, sort_keys
 from .shared.updates import (
     LEAST_DIVISOR,
@@ -113,13 +114,21 @@ def sgd(
     return param
 
 
-sgd.definition.traits = Traits(rowwise=False, pairs=False, touches_all=lambda attrs: False, positive=())
+describe(sgd, "SGD", "Steps against the gradient.", touches_all=False, numbers=lambda lr: (lr,))
 
 
-@optimizer(touches_all=lambda attrs: attrs["decay"] != 1)
-def adagrad(
-    param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, epsilon: float = 1e-6, decay: float = 1.0
-) -> tuple[Dense, Dense]:
+def _adagrad_numbers(lr, epsilon, decay):
+    return (lr, epsilon) if decay == 1 else ("decaying_adagrad", (lr, epsilon, decay))
+
+
+@optimizer(
+    "Adagrad",
+    "Steps over the root of the sum of squared gradients.",
+    touches_all=lambda attrs: attrs["decay"] != 1,
+    numbers=_adagrad_numbers,
+    class_defaults={"epsilon": 1e-10},
+)
+def adagrad(param, grad, moment, /, *, lr, epsilon=1e-6, decay=1.0):
     """``moment = decay * moment + grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``, in place; returns both.
 
     Paddle's adagrad, Caffe2's Adagrad and SparseAdagrad, torch.optim.Adagrad. SelectedRows touch only their rows, which
@@ -129,11 +138,8 @@ def adagrad(
     ----------
     moment : array like param
         Accumulated squares; usually zeros at first.
-    lr : float or one-element array
     decay : float
         Factor of the moment at each step.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd.
 
     >>> param, moment = np.zeros((3, 1)), np.zeros((3, 1))
     >>> adagrad(param, SelectedRows([2, 2], [[1.], [2.]], 3), moment, lr=0.5, epsilon=0.0)[0].ravel()
@@ -143,10 +149,14 @@ def adagrad(
     return param - lr * grad / np.maximum(np.sqrt(moment) + epsilon, LEAST_DIVISOR), moment
 
 
-@optimizer(rowwise=True, touches_all=False)
-def rowwise_adagrad(
-    param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, epsilon: float = 1e-6
-) -> tuple[Dense, Dense]:
+@optimizer(
+    "RowwiseAdagrad",
+    "Adagrad with one sum of squares per row.",
+    rowwise=True,
+    touches_all=False,
+    numbers=lambda lr, epsilon: (lr, epsilon),
+)
+def rowwise_adagrad(param, grad, moment, /, *, lr, epsilon=1e-6):
     """adagrad with one moment per row, the mean of the row's squares: ``moment[i] += mean(grad[i]**2)``; returns both.
 
     Caffe2's RowWiseSparseAdagrad, FBGEMM's exact_rowwise_adagrad: the state of a table takes the memory of one column.
@@ -154,8 +164,6 @@ def rowwise_adagrad(
     Parameters
     ----------
     moment : array of shape (rows of param,)
-    lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in adagrad.
 
     >>> param, moment = np.zeros((3, 2)), np.zeros(3)
     >>> rowwise_adagrad(param, SelectedRows([2], [[3., 4.]], 3), moment, lr=1.0)[1]
@@ -165,17 +173,10 @@ def rowwise_adagrad(
     return param - lr * grad / per_row(np.maximum(np.sqrt(moment) + epsilon, LEAST_DIVISOR), grad), moment
 
 
-@optimizer
-def decayed_adagrad(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    moment: Dense,
-    /,
-    *,
-    lr: Scalar,
-    decay: float = 0.95,
-    epsilon: float = 1e-6,
-) -> tuple[Dense, Dense]:
+@optimizer(
+    "DecayedAdagrad", "Adagrad whose squares decay.", numbers=lambda lr, epsilon, decay: (lr, epsilon, 1 - decay)
+)
+def decayed_adagrad(param, grad, moment, /, *, lr, decay=0.95, epsilon=1e-6):
     """adagrad by an average: ``moment = decay * moment + (1 - decay) * grad**2``; returns parameter and moment.
 
     Paddle's decayed_adagrad; torch.optim.RMSprop without momentum.
@@ -184,8 +185,6 @@ def decayed_adagrad(
     ----------
     moment : array like param
         Average of squares; zeros at first.
-    lr, epsilon, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in adagrad.
 
     >>> decayed_adagrad(np.zeros(1), np.array([2.]), np.zeros(1), lr=1.0, decay=0.75, epsilon=0.0)
     (array([-2.]), array([1.]))
@@ -194,20 +193,38 @@ def decayed_adagrad(
     return param - lr * grad / np.maximum(np.sqrt(moment) + epsilon, LEAST_DIVISOR), moment
 
 
-@optimizer(pairs=True, touches_all=False, positive=("lr",))
-def ftrl(
-    param: Dense,
-    grad: Dense | SelectedRows,
-    squared: Dense,
-    linear: Dense | None = None,
-    /,
-    *,
-    lr: Scalar,
-    beta: float = 1.0,
-    l1: float = 0.0,
-    l2: float = 0.0,
-    lr_power: float = -0.5,
-) -> tuple[Dense, ...]:
+LARGEST = 1e38  # 1 / lr of ftrl at most: an infinite one, times a root that stays, were NaN
+#: The steps of ftrl: by whether both accumulators are side by side, and whether the power is a square root.
+FTRL = {
+    (False, True): "ftrl",
+    (True, True): "ftrl_pairs",
+    (False, False): "powered_ftrl",
+    (True, False): "powered_ftrl_pairs",
+}
+
+
+def _ftrl_numbers(count, lr, beta, l1, l2, lr_power):
+    root = lr_power == -0.5
+    numbers = min(1 / lr, LARGEST), beta, l1, l2
+    if not root:
+        # The logarithm of 0, minus infinity, makes a power of 0; times a power of 0 it were NaN, not 1.
+        numbers = *numbers, -lr_power, 0.0 if lr_power else LEAST_DIVISOR
+    return FTRL[count == 1, root], numbers
+
+
+@optimizer(
+    "FTRL",
+    """Follow the regularised leader: weights that l1 sets to exactly 0.
+
+    What no gradient has reached is 0 after a dense step, as the accumulators have it: start from zeros, or pass
+    SelectedRows.
+    """,
+    pairs=True,
+    touches_all=False,
+    positive=("lr",),
+    numbers=_ftrl_numbers,
+)
+def ftrl(param, grad, squared, linear=None, /, *, lr, beta=1.0, l1=0.0, l2=0.0, lr_power=-0.5):
     """FTRL-Proximal, in place; returns the parameter and its accumulators.
 
     ``n = squared + grad**2; linear += grad - (sqrt(n) - sqrt(squared)) / lr * param``, and then
@@ -226,8 +243,6 @@ def ftrl(
         ``l1`` makes parameters exactly 0.
     lr_power : float
         At most 0: the accumulated squares are taken to the power ``-lr_power`` in place of the square root.
-    duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd.
 
     >>> states = np.zeros((2, 2)), np.zeros((2, 2))
     >>> ftrl(np.zeros((2, 2)), SelectedRows([1], [[3., 0.5]], 2), *states, lr=1.0, l1=1.0)[0]
@@ -244,13 +259,19 @@ def _shrinks(attrs):
     return attrs["l1"] != 0 or attrs["l2"] != 0
 
 
+def _proximal_numbers(lr, l1, l2):
+    return lr, lr * l1, 1 / (1 + lr * l2)
+
+
 def _shrunk(x, lr, l1, l2):
     """The proximal step of the regularizer ``l1 * |x| + l2 / 2 * x**2``."""
     return (x - np.clip(x, -lr * l1, lr * l1)) / (1 + lr * l2)
 
 
-@optimizer(touches_all=_shrinks)
-def proximal_gd(param: Dense, grad: Dense | SelectedRows, /, *, lr: Scalar, l1: float = 0.0, l2: float = 0.0) -> Dense:
+@optimizer(
+    "ProximalGD", "Gradient descent that l1 and l2 pull towards 0.", touches_all=_shrinks, numbers=_proximal_numbers
+)
+def proximal_gd(param, grad, /, *, lr, l1=0.0, l2=0.0):
     """A step of sgd, then ``sign(param) * max(|param| - lr * l1, 0) / (1 + lr * l2)``; returns the parameter.
 
     Paddle's proximal_gd (FOBOS). Regularized parameters shrink where there is no gradient too.
@@ -259,8 +280,6 @@ def proximal_gd(param: Dense, grad: Dense | SelectedRows, /, *, lr: Scalar, l1: 
     ----------
     l1, l2 : float
         ``l1`` makes parameters exactly 0.
-    lr, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
-        As in sgd.
 
     >>> proximal_gd(np.array([1., 0.2]), np.array([1., 0.]), lr=0.5, l1=0.5)
     array([0.25, 0.  ])
@@ -268,10 +287,8 @@ def proximal_gd(param: Dense, grad: Dense | SelectedRows, /, *, lr: Scalar, l1: 
     return (_shrunk(param - lr * grad, lr, l1, l2),)
 
 
-@optimizer(touches_all=_shrinks)
-def proximal_adagrad(
-    param: Dense, grad: Dense | SelectedRows, moment: Dense, /, *, lr: Scalar, l1: float = 0.0, l2: float = 0.0
-) -> tuple[Dense, Dense]:
+@optimizer("ProximalAdagrad", "Adagrad that l1 and l2 pull towards 0.", touches_all=_shrinks, numbers=_proximal_numbers)
+def proximal_adagrad(param, grad, moment, /, *, lr, l1=0.0, l2=0.0):
     """A step of adagrad without epsilon, then the shrinking of proximal_gd; returns parameter and moment.
 
     Paddle's proximal_adagrad.
@@ -280,7 +297,7 @@ def proximal_adagrad(
     ----------
     moment : array like param
         Accumulated squares.
-    lr, l1, l2, duplicates, lazy, weight_decay, decoupled, maximize, clip_value, clip_norm, mask, rounding_seed
+    l1, l2
         As in proximal_gd.
 
     >>> proximal_adagrad(np.ones(1), np.array([3.]), np.full(1, 16.), lr=0.5, l1=0.2)
@@ -288,23 +305,3 @@ def proximal_adagrad(
     """
     moment = moment + grad * grad
     return _shrunk(param - lr * grad / np.maximum(np.sqrt(moment), LEAST_DIVISOR), lr, l1, l2), moment
-
-
-def example_of(*states, **attrs):
-    """Example of an update with a dense and with a sparse gradient; states are like the parameter[:, state]."""
-
-    def example(dtype):
-        param = np.ones((3, 20), dtype)
-        grads = param.copy(), SelectedRows([2, 0, 2], param.copy(), 3)
-        return [((param.copy(), g, *(param[:, s].copy() for s in states)), {"lr": 0.1, **attrs}) for g in grads]
-
-    return example
-
-
-ALL = slice(None)  # of the columns of the parameter: a state of its shape, where 0 is a number per row
-for _operator in (sgd, proximal_gd):
-    _operator.example(example_of())
-for _operator in (adagrad, decayed_adagrad, proximal_adagrad):
-    _operator.example(example_of(ALL))
-rowwise_adagrad.example(example_of(0))
-ftrl.example(example_of(ALL, ALL))

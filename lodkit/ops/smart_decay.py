@@ -7,14 +7,19 @@ import numpy as np
 from ..arrays import Scalar
 from ..lod import SelectedRows
 from ..registry import Dense
-from .adam_optimizers import adam
 from .shared.optimizer import optimizer
 from .shared.updates import LEAST_DIVISOR, one_number, per_row
 
 LONGEST = 1 << 62  # steps that are counted: a difference of two counters may be too large for int64
 
 
-@optimizer(rowwise=True, touches_all=False, counter=True)
+@optimizer(
+    "SmartDecayAdam",
+    "Adam that makes up, when a row is seen again, for the decay of the steps since.",
+    rowwise=True,
+    touches_all=False,
+    counter=True,
+)
 def smart_decay_adam(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -59,8 +64,3 @@ def smart_decay_adam(
     moment2 = per_row(beta2**passed, grad) * moment2 + (1 - beta2) * grad * grad
     step = lr * (moment1 + ahead) / np.maximum(np.sqrt(moment2) + epsilon, LEAST_DIVISOR)
     return param - step, moment1, moment2, np.full_like(last_seen, now)
-
-
-smart_decay_adam.example(
-    lambda dtype: [((*i, np.zeros(3, np.int64)), attrs) for i, attrs in adam.example_function(dtype)]
-)

@@ -6,60 +6,14 @@ takes the operator's attributes.
 
 from typing import TYPE_CHECKING
 
+from . import rules
 from .checks import unknown_class
-from .optimizer import Optimizer
-from .rules import (
-    DPSGD,
-    FTRL,
-    LAMB,
-    LARS,
-    SGD,
-    Adadelta,
-    Adagrad,
-    Adam,
-    Adamax,
-    AdamW,
-    DecayedAdagrad,
-    Lion,
-    Momentum,
-    NAdam,
-    ProximalAdagrad,
-    ProximalGD,
-    RAdam,
-    RMSprop,
-    RowwiseAdagrad,
-    RowwiseAdam,
-    SmartDecayAdam,
-    Storm,
-    WNGrad,
-)
+from .optimizer import Optimizer as Optimizer
+from .rules import *  # noqa: F403  the classes, which are made from the operators
 
-__all__ = [
-    "Adadelta",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "DPSGD",
-    "DecayedAdagrad",
-    "FTRL",
-    "LAMB",
-    "LARS",
-    "Lion",
-    "Momentum",
-    "NAdam",
-    "Optimizer",
-    "ProximalAdagrad",
-    "ProximalGD",
-    "RAdam",
-    "RMSprop",
-    "RowwiseAdagrad",
-    "RowwiseAdam",
-    "SGD",
-    "SmartDecayAdam",
-    "Storm",
-    "WNGrad",
-]
+__all__ = ["Optimizer"]
+__all__ += rules.__all__
+__all__.sort()
 
 if not TYPE_CHECKING:  # a checker would take it for a definition of any name
 

@@ -116,10 +116,10 @@ def check_attrs(op, attrs, iteration):
     """Check attributes of the operator; ``lr`` is that of this iteration."""
     op._check_attrs(attrs)
     check_rate(op, attrs["lr"], iteration)
-    traits = op.definition.traits
-    traits.check({k: v for k, v in attrs.items() if k in op._tests and v is not None})
+    record = op.definition.optimizer
+    record.check({k: v for k, v in attrs.items() if k in op._tests and v is not None})
     check_clipping(attrs.get("clip_value"), attrs.get("clip_norm"))
-    if traits.whole:
+    if record.whole:
         check_whole(op.name, attrs.get("duplicates", "merge"))
 
 
@@ -147,14 +147,14 @@ def check_group(optimizer, group):
 
 
 def _check_touched(op, attrs):
-    traits = op.definition.traits
+    record = op.definition.optimizer
     for name in ("mask", "rounding_seed"):
         if attrs.get(name) is not None:
             raise ValueError(f'states="touched" takes no {name}, which is by rows of the table; use states="all"')
-    if traits.whole or traits.spreads({**op.defaults, **attrs}):
+    if record.whole or record.spreads({**op.defaults, **attrs}):
         raise ValueError(
             f'states="touched": {op.name} changes rows without a gradient too'
-            + ("; pass lazy=True" if not traits.whole else ", by norms over all of them")
+            + ("; pass lazy=True" if not record.whole else ", by norms over all of them")
         )
 
 
@@ -216,7 +216,7 @@ def check_gradient(op, group, name, param, grad, states, attrs):
         raise DTypeError(f"{name}: the gradient is {grad.dtype}, the parameter {param.dtype}; convert one")
     if group["states"] == "touched" and not sparse:
         raise TypeError(f'{name}: states="touched" takes SelectedRows, a dense gradient touches every row')
-    if sparse and attrs.get("mask") is None and op.definition.traits.spreads({**op.defaults, **attrs}):
+    if sparse and attrs.get("mask") is None and op.definition.optimizer.spreads({**op.defaults, **attrs}):
         check_merged(attrs.get("duplicates", "merge"))
     arrays = [s for s in states.values() if is_array(s)]
     if type(value) is not np.ndarray or type(param) is not np.ndarray:

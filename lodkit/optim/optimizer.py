@@ -201,7 +201,7 @@ class Optimizer:
         """Maker of a state for a parameter, by name: of zeros, but for one."""
 
         def new(state, rows=None):
-            shape, dtype, start = self._layout(tuple(param.shape), _compute_dtype(param), state)
+            shape, dtype, start = self.op.definition.optimizer.layout(state, tuple(param.shape), _compute_dtype(param))
             shape = shape if rows is None or shape == (1,) else (rows, *shape[1:])
             if isinstance(param, np.ndarray):
                 with memory_for(f"the state {state}, of shape {shape} and type {dtype}"):
@@ -213,15 +213,6 @@ class Optimizer:
             return view(param).send(np.full(shape, start, dtype)).array
 
         return new
-
-    def _layout(self, shape, dtype, state):
-        """Shape, type and first value of a state of a parameter of this shape, which is computed in this type."""
-        traits, last = self.op.definition.traits, bool(self.states) and state == self.states[-1]
-        if last and traits.counter:
-            dtype = np.dtype(np.int64)
-        if last and (traits.rowwise or traits.single):
-            shape = (1,) if traits.single else shape[:1]
-        return shape, dtype, traits.start if last else 0.0
 
     def _names(self, group):
         """Names of the states, in the order of the operator's inputs; optional ones that are not kept are left out."""

@@ -147,7 +147,7 @@ def test_states_start_as_optimizers_have_them():
 
 
 def test_what_a_table_refuses():
-    with pytest.raises(ValueError, match=r"rule must be an optimizer's operator, one of sgd.*got 'relu'"):
+    with pytest.raises(ValueError, match=r"rule must be an optimizer's operator, one of ada.*got 'relu'"):
         ShardedTable(4, 3, rule="relu")
     with pytest.raises(ValueError, match="adagrad has no states"):
         ShardedTable(4, 3, states=["largest"])

@@ -1,7 +1,8 @@
 """Samples of every operator: name -> list of (inputs, attrs), one module per family.
 
 Each list has empty, single, nested, duplicate and many-dimensional cases in several dtypes. A module may also have
-CAFFE2 (a trailing dictionary of inputs has the arguments) and PADDLE: a call of every published name.
+CAFFE2 (a trailing dictionary of inputs has the arguments) and PADDLE: a call of every published name. Optimizers that
+have none here are sampled from their records.
 """
 
 from __future__ import annotations
@@ -19,3 +20,6 @@ for _file in sorted(pathlib.Path(__file__).parent.glob("[!_]*.py")):
     SAMPLES |= {name: cases[:_most] for name, cases in _family.SAMPLES.items()}
     CAFFE2 |= getattr(_family, "CAFFE2", {})
     PADDLE |= getattr(_family, "PADDLE", {})
+# Imported after the families, which draw their numbers from one stream in this order.
+_made = importlib.import_module(f"{__name__}._from_records").missing(SAMPLES)
+SAMPLES |= {name: cases[:_most] for name, cases in _made.items()}

@@ -159,8 +159,7 @@ class Optimizer(torch.optim.Optimizer):
         shape, kind = tuple(param.shape) or (1,), _EXACT.get(param.dtype, param.dtype)
         made = {"iteration": 0}
         for name in names:
-            size, dtype, start = recipe._layout(shape, None, name)
-            dtype = _NUMPY[kind] if dtype is None else dtype
+            size, dtype, start = self.rule.op.definition.optimizer.layout(name, shape, _NUMPY[kind])
             # NumPy asks for huge pages, which PyTorch does not: rows anywhere in a state are found faster.
             fresh = torch.from_numpy(np.full(size, start, dtype) if start else np.zeros(size, dtype))
             made[name] = fresh if param.is_cpu else param.detach().new_empty(size, dtype=fresh.dtype).copy_(fresh)
@@ -175,7 +174,7 @@ class Optimizer(torch.optim.Optimizer):
         """Whether the rule has an update by bags, and with these attributes changes their rows alone."""
         op = cls.rule.op
         asked = any(attrs.get(name) for name in ABSENT if name != "lazy")
-        return cls._fused_name() in OPS and not asked and not op.definition.traits.spreads({**op.defaults, **attrs})
+        return cls._fused_name() in OPS and not asked and not op.definition.optimizer.spreads({**op.defaults, **attrs})
 
     @surface
     def load_state_dict(self, state_dict):

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from ...ops import adam_optimizers as ops
-from .optimizer_rules import adam_rule, adamax_rule, nadam_rule, rowwise_adam_rule
+from ...ops.shared.optimizer_record import optimizers_in
 from .updates import update_kernel
 
-update_kernel(ops.adam, adam_rule)
-update_kernel(ops.rowwise_adam, rowwise_adam_rule)
-update_kernel(ops.adamw, adam_rule, rectified=False, corrected_epsilon=True)
-update_kernel(ops.adamax, adamax_rule)
-update_kernel(ops.nadam, nadam_rule)
-update_kernel(ops.radam, adam_rule, rectified=True, corrected_epsilon=False)
+for _op in optimizers_in(ops):
+    update_kernel(_op)
 
 
 @ops.advance_power.kernel("cpu", "cuda")

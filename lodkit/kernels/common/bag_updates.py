@@ -7,12 +7,14 @@ from ...ops import bag_updates as ops
 from ...ops.shared.updates import learning_rate
 from ...registry import Dense
 from . import adam_optimizers, moment_optimizers, optimizers  # noqa: F401  they fill RULES
+from .optimizer_rules import make_rule
 from .updates import RULES, adjusted, step_of
 
 
 def _fused(op):
     update = op.definition.update
-    names, traits, settled = [*update.inputs][2:], update.definition.traits, RULES[update.name]
+    optimizer, settled = update.definition.optimizer, RULES[update.name]
+    names = optimizer.states
 
     def launch(
         on,
@@ -33,9 +35,9 @@ def _fused(op):
     ):
         lr, (states, weights) = learning_rate(lr), ops.states_of(names, given)
         make, _ = settled(len(states), **attrs)
-        rule = make(**step_of(lr, iteration))
+        rule = make_rule(update, make(**step_of(lr, iteration)), len(states))
         _, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value)
-        bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, traits)
+        bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, optimizer)
         if flat.size:
             order, starts, rows = on.group_rows(flat, len(param))
             bag, scale = on.bag_updates.bag_rows(bags._row_offsets(), weights, pool, order, grad)

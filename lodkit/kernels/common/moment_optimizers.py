@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from ...ops import moment_optimizers as ops
-from .optimizer_rules import adadelta_rule, lion_rule, momentum_rule, rmsprop_rule
+from ...ops.shared.optimizer_record import optimizers_in
 from .updates import update_kernel
 
-update_kernel(ops.momentum, momentum_rule)
-update_kernel(ops.adadelta, adadelta_rule)
-update_kernel(ops.rmsprop, rmsprop_rule)
-update_kernel(ops.lion, lion_rule)
+for _op in optimizers_in(ops):
+    update_kernel(_op)

@@ -90,7 +90,7 @@ def lars(
     **adjusting,
 ):
     attrs = {"momentum": momentum, "coefficient": coefficient, "weight_decay": weight_decay, "epsilon": epsilon}
-    ops.lars.definition.traits.check(attrs)
+    ops.lars.definition.optimizer.check(attrs)
     lr = learning_rate(lr)
 
     def step(g, param, velocity):
@@ -126,7 +126,7 @@ def lamb(
 ):
     attrs = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "weight_decay": weight_decay}
     attrs["iteration"] = one_number(iteration)
-    ops.lamb.definition.traits.check(attrs)
+    ops.lamb.definition.optimizer.check(attrs)
     attrs["bias_correction"] = bias_correction
     lr = learning_rate(lr)
 

@@ -228,6 +228,14 @@ def nadam(p, states, g, squares, numbers):
 
 
 @jitable
+def adabelief(p, states, g, squares, numbers):
+    first = _towards(states[0], g, numbers[1])
+    apart = simd.sub(g, first)
+    spread = simd.add(_towards(states[1], simd.mul(apart, apart), numbers[2]), simd.like(p, numbers[4]))
+    return _scaled(p, first, spread, numbers[0], numbers[3]), (first, spread)
+
+
+@jitable
 def smart_decay_adam(p, states, g, squares, numbers):
     """The last state is the number of steps that passed; one more for the same row in a call finds none."""
     passed, fading = states[2], simd.like(p, numbers[4])

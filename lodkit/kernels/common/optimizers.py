@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from ...lod import SelectedRows
 from ...ops import optimizers as ops
+from ...ops.shared.optimizer_record import optimizers_in
 from ...ops.shared.selected_parameters import prepare_selected, refuse_rest, sort_keys
 from ...ops.shared.updates import learning_rate
 from ...registry import Dense
-from .optimizer_rules import (
-    adagrad_rule,
-    decayed_adagrad_rule,
-    ftrl_rule,
-    proximal_adagrad_rule,
-    proximal_gd_rule,
-    rowwise_adagrad_rule,
-    sgd_rule,
-)
+from .optimizer_rules import sgd_rule
 from .updates import adjusted, update_kernel
 
-update_kernel(ops.sgd, sgd_rule)
-update_kernel(ops.proximal_gd, proximal_gd_rule)
-update_kernel(ops.adagrad, adagrad_rule)
-update_kernel(ops.rowwise_adagrad, rowwise_adagrad_rule)
-update_kernel(ops.decayed_adagrad, decayed_adagrad_rule)
-update_kernel(ops.proximal_adagrad, proximal_adagrad_rule)
-update_kernel(ops.ftrl, ftrl_rule)
+for _op in optimizers_in(ops):
+    update_kernel(_op)
 
 
 def _prepare(on, param, grad, lr, duplicates, weight_decay=0.0, mask=None, rounding_seed=None, **options):

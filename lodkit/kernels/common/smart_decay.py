@@ -33,9 +33,9 @@ def smart_decay_adam(
 ):
     """The copies have the number of steps that passed in place of the counter."""
     attrs, lr = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}, learning_rate(lr)
-    ops.smart_decay_adam.definition.traits.check({**attrs, "iteration": one_number(iteration)})
+    ops.smart_decay_adam.definition.optimizer.check({**attrs, "iteration": one_number(iteration)})
     now, states = int(one_number(iteration)) + 1, (moment1, moment2, last_seen)
-    kinds = ops.smart_decay_adam.definition.traits.kinds(states)
+    kinds = ops.smart_decay_adam.definition.optimizer.kinds(states)
     check_arrays(on, "smart_decay_adam", param, grad, [*ops.smart_decay_adam.inputs][2:], states, **kinds)
     if mask is not None:
         grad, lazy = masked(on, grad, mask, duplicates, bool(weight_decay) and not lazy), True

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from typing import NamedTuple
+from types import MappingProxyType
 
 import numpy as np
 
-from ...arrays import Drafts
+from ...arrays import Drafts, Scalar
 from ...lod import SelectedRows
-from ...registry import op
+from ...registry import Dense, op
 from . import plain
+from .optimizer_docs import complete
+from .optimizer_record import describe
 from .updates import (
     Duplicates,
     adjustment,
     check_record,
     check_rounding,
-    check_rule,
     check_update,
     check_whole,
     grad_steps,
-    limited,
     masked,
     plain_number,
 )
@@ -41,52 +40,6 @@ SHARED = {
 }
 #: Those that change the gradient or the parameter before the rule.
 ADJUSTING = ("weight_decay", "decoupled", "maximize", "clip_value", "clip_norm")
-
-
-class Traits(NamedTuple):
-    """What launchers know of an optimizer.
-
-    Attributes
-    ----------
-    rowwise : bool
-        The last state has one number per row.
-    pairs : bool
-        Without its second state the first one has two numbers for each of the parameter.
-    touches_all : callable
-        Whether rows without gradient change too, of the attributes of the rule.
-    positive : tuple of str
-        Attributes that must be larger than 0.
-    whole : bool
-        The rule takes norms over all rows of a step, which one row after another has not.
-    counter : bool
-        The last state counts in int64.
-    single : bool
-        The last state is one number.
-    start : float
-        What the last state is at first.
-    """
-
-    rowwise: bool
-    pairs: bool
-    touches_all: Callable
-    positive: tuple = ()
-    whole: bool = False
-    counter: bool = False
-    single: bool = False
-    start: float = 0.0
-
-    def kinds(self, states):
-        """What check_update is told of these states."""
-        return {"rowwise": self.rowwise, "pairs": self.pairs and len(states) == 1, "counter": self.counter}
-
-    def spreads(self, attrs):
-        """Whether rows without a gradient change too, with these attributes of the rule and shared ones."""
-        return not attrs.get("lazy", True) and (self.touches_all(attrs) or bool(attrs.get("weight_decay")))
-
-    def check(self, attrs):
-        """Refuse numbers outside their limits."""
-        named = {f"positive_{name}" if name in self.positive else name: number for name, number in attrs.items()}
-        check_rule(**{name: named[name] for name in limited(named)})
 
 
 def jittered(rows, where, seed):
@@ -121,64 +74,109 @@ def apply(rule, param, grad, states, duplicates, touches_all, adjust=None, recor
                         records.append(before - after)
 
 
-def optimizer(rule=None, /, *, rowwise=False, pairs=False, touches_all=True, defaults=None, **more):
+#: Annotations that a rule may leave out, as written.
+HINTS = {
+    "Dense": Dense,
+    "Dense | None": Dense | None,
+    "Dense | SelectedRows": Dense | SelectedRows,
+    "Scalar": Scalar,
+    "bool": bool,
+    "float": float,
+    "int": int,
+}
+
+
+def _hint(i, p):
+    """The annotation of a parameter of a rule that has none, as written."""
+    if p.kind is p.KEYWORD_ONLY:
+        return "Scalar" if p.default is p.empty else type(p.default).__name__
+    return "Dense | SelectedRows" if i == 1 else "Dense" if p.default is p.empty else "Dense | None"
+
+
+def _annotated(rule):
+    """The signature of a rule, and its type hints: annotations are added where it has none."""
+    own, hints = inspect.signature(rule), dict(rule.__annotations__)
+    parameters = []
+    for i, p in enumerate(own.parameters.values()):
+        if p.annotation is p.empty:
+            p = p.replace(annotation=_hint(i, p))
+            hints[p.name] = HINTS[p.annotation]
+        parameters.append(p)
+    own = own.replace(parameters=parameters)
+    if own.return_annotation is own.empty:
+        arrays = [p for p in parameters if p.kind is p.POSITIONAL_ONLY and p.name != "grad"]
+        several = any(p.default is None for p in arrays) or any(p.name.startswith("return_") for p in parameters)
+        text, hints["return"] = "Dense", Dense
+        if len(arrays) > 1:
+            text = f"tuple[{', '.join(['Dense', '...'] if several else ['Dense'] * len(arrays))}]"
+            hints["return"] = tuple[Dense, ...] if several else tuple[(Dense,) * len(arrays)]  # type: ignore[misc]
+        own = own.replace(return_annotation=text)
+    return own, hints
+
+
+def optimizer(title, summary, /, *, defaults=MappingProxyType({}), **more):
     """Make an operator of a rule, and give it the attributes that all optimizers share.
+
+    The rule is ``def name(param, grad, *states, /, *, lr, ...)``, of rows and their gradient in double precision, which
+    returns the parameter and the states after the step. Its signature and docstring are the operator's. Annotations may
+    be left out (Scalar for what has no default, else the type of the default), and so may parameters in the docstring
+    that ``optimizer_docs`` knows.
 
     Parameters
     ----------
-    rule : callable
-        ``def name(param, grad, *states, /, *, lr, ...)``, of rows and their gradient in double precision: returns the
-        parameter and the states after the step. Its signature and docstring are the operator's.
-    rowwise, pairs, touches_all, **more
-        As in ``Traits``; ``touches_all`` may be True or False.
-    defaults : dict, optional
+    title, summary, **more
+        As in ``OptimizerRecord``; ``touches_all`` may be True or False.
+    defaults : dict
         Of shared attributes, where they are not the usual ones.
     """
-    if rule is None:
-        settings = {"rowwise": rowwise, "pairs": pairs, "touches_all": touches_all, "defaults": defaults}
-        return functools.partial(optimizer, **settings, **more)
-    always, defaults = touches_all, defaults or {}
-    traits = Traits(rowwise, pairs, touches_all if callable(touches_all) else lambda attrs: always, **more)
-    own = inspect.signature(rule)
-    absent = {*own.parameters, *(["decoupled"] if "weight_decay" in own.parameters else [])}
-    absent |= {"rounding_seed"} if traits.whole or traits.counter else set()
-    shared = {name: (*spec[:2], defaults.get(name, spec[2])) for name, spec in SHARED.items() if name not in absent}
-    names = [p.name for p in own.parameters.values() if p.kind is p.POSITIONAL_ONLY]
-    usual = {p.name: p.default for p in own.parameters.values() if p.kind is p.KEYWORD_ONLY}
 
-    @functools.wraps(rule)
-    def definition(param, grad, *states, **attrs):
-        states = [s for s in states if s is not None]
-        check_update(rule.__name__, param, grad, names[2:], states, **traits.kinds(states))
-        given = {name: attrs.get(name, spec[2]) for name, spec in shared.items()}
-        attrs = {name: plain_number(attrs.get(name, default)) for name, default in usual.items()}
-        traits.check(attrs)
-        if traits.whole:
-            check_whole(rule.__name__, given["duplicates"])
-        records = [] if attrs.pop("return_step", False) else None
-        if records is not None:
-            check_record(grad, given["duplicates"], given["mask"])
-        spreads = traits.spreads({**attrs, **given})
-        steps_by = grad
-        if given["mask"] is not None:
-            steps_by, spreads = masked(plain, grad, given["mask"], given["duplicates"], spreads), False
-        seed = given.get("rounding_seed")
-        check_rounding(param, given["duplicates"], seed, records)
-        adjusting = {name: given[name] for name in ADJUSTING if name in given}
-        steps_by, adjust = adjustment(plain, steps_by, given["duplicates"], attrs["lr"], **adjusting)
-        parts = (states[0][..., 0], states[0][..., 1]) if pairs and len(states) == 1 else states
-        step = functools.partial(rule, **attrs)
-        apply(step, param, steps_by, parts, given["duplicates"], spreads, adjust, records, seed)
-        if records is not None:
-            value = grad.value if isinstance(grad, SelectedRows) else grad
-            return param, *states, np.reshape(records, value.shape).astype(param.dtype)
-        return (param, *states) if states else param
+    def make(rule):
+        own, hints = _annotated(rule)
+        whole, counter = more.get("whole"), more.get("counter")
+        absent = {*own.parameters, *(["decoupled"] if "weight_decay" in own.parameters else [])}
+        absent |= {"rounding_seed"} if whole or counter else set()
+        shared = {name: (*spec[:2], defaults.get(name, spec[2])) for name, spec in SHARED.items() if name not in absent}
+        names = [p.name for p in own.parameters.values() if p.kind is p.POSITIONAL_ONLY]
+        usual = {p.name: p.default for p in own.parameters.values() if p.kind is p.KEYWORD_ONLY}
 
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=text)
-        for name, (text, _, default) in shared.items()
-    ]
-    definition.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])
-    definition.__annotations__ = {**rule.__annotations__, **{name: spec[1] for name, spec in shared.items()}}
-    definition.traits = traits
-    return op(definition, updates=(names[0], *names[2:]))
+        @functools.wraps(rule)
+        def definition(param, grad, *states, **attrs):
+            record = definition.optimizer
+            states = [s for s in states if s is not None]
+            check_update(rule.__name__, param, grad, names[2:], states, **record.kinds(states))
+            given = {name: attrs.get(name, spec[2]) for name, spec in shared.items()}
+            attrs = {name: plain_number(attrs.get(name, default)) for name, default in usual.items()}
+            record.check(attrs)
+            if record.whole:
+                check_whole(rule.__name__, given["duplicates"])
+            records = [] if attrs.pop("return_step", False) else None
+            if records is not None:
+                check_record(grad, given["duplicates"], given["mask"])
+            spreads = record.spreads({**attrs, **given})
+            steps_by = grad
+            if given["mask"] is not None:
+                steps_by, spreads = masked(plain, grad, given["mask"], given["duplicates"], spreads), False
+            seed = given.get("rounding_seed")
+            check_rounding(param, given["duplicates"], seed, records)
+            adjusting = {name: given[name] for name in ADJUSTING if name in given}
+            steps_by, adjust = adjustment(plain, steps_by, given["duplicates"], attrs["lr"], **adjusting)
+            parts = (states[0][..., 0], states[0][..., 1]) if record.pairs and len(states) == 1 else states
+            step = functools.partial(rule, **attrs)
+            apply(step, param, steps_by, parts, given["duplicates"], spreads, adjust, records, seed)
+            if records is not None:
+                value = grad.value if isinstance(grad, SelectedRows) else grad
+                return param, *states, np.reshape(records, value.shape).astype(param.dtype)
+            return (param, *states) if states else param
+
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=text)
+            for name, (text, _, default) in shared.items()
+        ]
+        definition.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])
+        definition.__annotations__ = {**hints, **{name: spec[1] for name, spec in shared.items()}}
+        definition.__doc__ = complete(rule.__doc__, names[2:], usual, shared)
+        operator = op(definition, updates=(names[0], *names[2:]))
+        describe(operator, title, summary, **more)
+        return operator
+
+    return make
