@@ -15,7 +15,7 @@ from ..lod import LoDTensor, values_of
 from ..lod.offsets import lengths_to_offsets
 from ..ops.embedding import check_bag
 from ..ops.segments import check_weights
-from ..ops.sequence_pool import above
+from ..ops.sequence_pool import with_outer_levels
 from ..ops.shared.updates import check_grad_dtype
 from ..public import public
 from ..registry.kinds import aligned
@@ -218,7 +218,7 @@ class Batch:
         for start, stop in zip(ends[:-1], ends[1:], strict=True):
             total[split.at[start:stop]] += parts[start:stop]
         total[lengths == 0] = self._attrs.get("pad_value", 0.0)
-        return above(self._ids, -1, total.astype(self._attrs.get("dtype") or parts.dtype, copy=False))
+        return with_outer_levels(self._ids, -1, total.astype(self._attrs.get("dtype") or parts.dtype, copy=False))
 
     # -- updates ---------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from ..arrays import check_gradient, native
 from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.types import check_same_type
 
@@ -146,7 +146,7 @@ def linear_chain_crf(
         for s, part, e, t in _sequences(emission, transition, offsets):
             losses[s] = _log_sum(_before(e, t)[-1] + e[-1] + t[1]) - _score(e, t, labels[part])
     with np.errstate(over="ignore"):
-        return above(emission, level, losses.astype(native(emission.values.dtype)))
+        return with_outer_levels(emission, level, losses.astype(native(emission.values.dtype)))
 
 
 @linear_chain_crf.infer_rule

@@ -10,7 +10,7 @@ from ..arrays import zeros_like
 from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import recurrent
 from .shared.recurrent import Activation, activate, double, rounded, slope
 
@@ -154,7 +154,7 @@ def gru(
             hidden[t], gates[t] = h, np.concatenate([update, reset, candidate])
         last[s] = h
     gates, dtype = gates[recurrent.Steps(offsets, reverse).rows], x.values.dtype
-    states = x.with_values(rounded(hidden, dtype)), above(x, level, rounded(last, dtype))
+    states = x.with_values(rounded(hidden, dtype)), with_outer_levels(x, level, rounded(last, dtype))
     return *states, rounded(gates, recurrent.gate_type(dtype))
 
 

@@ -10,7 +10,7 @@ from ..arrays import zeros_like
 from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import recurrent
 from .shared.recurrent import Activation, activate, double, rounded, slope
 
@@ -189,7 +189,7 @@ def lstm(
         last_hidden[s], last_cell[s] = h, c
     gates, dtype = gates[recurrent.Steps(sizes.offsets, reverse).rows], x.values.dtype
     out, cells = (x.with_values(rounded(a, dtype)) for a in (hidden, cell))
-    last = (above(x, level, rounded(a, dtype)) for a in (last_hidden, last_cell))
+    last = (with_outer_levels(x, level, rounded(a, dtype)) for a in (last_hidden, last_cell))
     return out, *last, cells, rounded(gates, recurrent.gate_type(dtype))
 
 

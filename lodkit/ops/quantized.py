@@ -14,7 +14,7 @@ from ..lod.packed_rows import PARAMS, Bits, PackedRows, check_packed, check_pack
 from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag, lookup_table
 from .selected_rows import selected_rows_to_dense
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.codes import half_grid, searched
 from .shared.reductions import check_weights, reduce_segments, weights_grad
@@ -228,7 +228,7 @@ def quantized_embedding_bag(
            [ 0.,  1.,  2.,  3.]], dtype=float32)
     """
     bags, taken = _rows_of(rows, ids, weights, bits, padding_idx)
-    return above(bags, -1, reduce_segments(taken, bags._row_offsets(), weights, pool, pad_value))
+    return with_outer_levels(bags, -1, reduce_segments(taken, bags._row_offsets(), weights, pool, pad_value))
 
 
 def _rows_of(rows, ids, weights, bits, padding_idx):

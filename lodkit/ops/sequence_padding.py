@@ -12,7 +12,7 @@ from ..lod import LoDTensor, check_vector, values_of
 from ..lod.levels import compiled
 from ..registry import Dense, aligned, inferred_level, op
 from .padding import check_width
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
 
 Side = Literal["right", "left"]
@@ -165,7 +165,7 @@ def sequence_pad(
     for s, n in enumerate(kept):
         rows = x.values[offsets[s] : offsets[s + 1]]
         padded[s, place_of(n, width, side)] = rows[place_of(n, len(rows), side)]
-    return above(x, -1, padded), above(x, -1, kept)
+    return with_outer_levels(x, -1, padded), with_outer_levels(x, -1, kept)
 
 
 @sequence_pad.infer_rule

@@ -8,7 +8,7 @@ from ..arrays import zeros_like
 from ..errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import recurrent
 from .shared.recurrent import Activation, activate, double, rounded, slope
 
@@ -92,7 +92,7 @@ def simple_rnn(
     for s, path in enumerate(recurrent.paths(offsets, reverse)):
         for t in path:
             out[t] = last[s] = activate(activation, products[t] + b + last[s] @ w)
-    return x.with_values(rounded(out, dtype)), above(x, level, rounded(last, dtype))
+    return x.with_values(rounded(out, dtype)), with_outer_levels(x, level, rounded(last, dtype))
 
 
 @simple_rnn.infer_rule

@@ -13,7 +13,7 @@ from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag
 from .gather_scatter import gather
 from .selected_rows import added
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.columns import check_values_of, checked_columns, checked_vector
 
@@ -170,7 +170,7 @@ def sparse_to_dense_mask(
 
 def under(ids, rows):
     """Rows, one per example, under the levels above the examples."""
-    return above(ids, -1, rows) if isinstance(ids, LoDTensor) else rows
+    return with_outer_levels(ids, -1, rows) if isinstance(ids, LoDTensor) else rows
 
 
 def _last_of_mask(offsets, ids, mask):

@@ -8,7 +8,7 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.ctc_loss import prepare
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 
 
 def _log_softmax(on, logits):
@@ -28,7 +28,7 @@ def ctc_loss(on, logits: LoDTensor, labels: LoDTensor, /, *, blank, norm_by_time
         losses = on.ctc_loss.losses(logs, offsets, numbers, bounds, blank, norm_by_times is True, zero_infinity)
         with np.errstate(over="ignore"):
             on.copied(losses, out)
-    return above(logits, level, out)
+    return with_outer_levels(logits, level, out)
 
 
 @ops.ctc_loss_grad.kernel("cpu", "cuda")

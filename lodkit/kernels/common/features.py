@@ -10,7 +10,7 @@ from ...lod.offsets import lengths_to_offsets, sort_by_segment
 from ...ops import features as ops
 from ...ops.shared.features import check_features
 from ...registry import Dense
-from .copy_by_plan import placed, placed_back
+from .copy_by_plan import scatter_by_plan, scatter_grad
 from .copy_plan import CopyPlan, plan_merge
 
 
@@ -20,12 +20,12 @@ def _merge(xs):
 
 @ops.merge_features.kernel("cpu", "cuda")
 def merge_features(on, *xs: LoDTensor, out=None):
-    return placed(on, _merge(xs), out)
+    return scatter_by_plan(on, _merge(xs), out)
 
 
 @ops.merge_features_grad.kernel("cpu", "cuda")
 def merge_features_grad(on, grad, /, *xs: LoDTensor):
-    return placed_back(on, _merge(xs), grad)
+    return scatter_grad(on, _merge(xs), grad)
 
 
 def _stack(xs, presence):
@@ -36,22 +36,22 @@ def _stack(xs, presence):
 
 @ops.stack_features.kernel("cpu", "cuda")
 def stack_rows(on, *xs: Dense, presence, out=None):
-    return placed(on, _stack(xs, presence), out)
+    return scatter_by_plan(on, _stack(xs, presence), out)
 
 
 @ops.stack_features.kernel("cpu", "cuda")
 def stack_sequences(on, *xs: LoDTensor, presence, out=None):
-    return placed(on, _stack(xs, presence), out)
+    return scatter_by_plan(on, _stack(xs, presence), out)
 
 
 @ops.stack_features_grad.kernel("cpu", "cuda")
 def stack_rows_grad(on, grad, /, *xs: Dense, presence):
-    return placed_back(on, _stack(xs, presence), grad)
+    return scatter_grad(on, _stack(xs, presence), grad)
 
 
 @ops.stack_features_grad.kernel("cpu", "cuda")
 def stack_sequences_grad(on, grad, /, *xs: LoDTensor, presence):
-    return placed_back(on, _stack(xs, presence), grad)
+    return scatter_grad(on, _stack(xs, presence), grad)
 
 
 def _pack(x, presence):
@@ -64,12 +64,12 @@ def _pack(x, presence):
 
 @ops.pack_features.kernel("cpu", "cuda")
 def pack_features(on, x, /, *, presence, out=None):
-    return placed(on, _pack(x, presence), out)
+    return scatter_by_plan(on, _pack(x, presence), out)
 
 
 @ops.pack_features_grad.kernel("cpu", "cuda")
 def pack_features_grad(on, x, grad, /, *, presence):
-    return placed_back(on, _pack(x, presence), grad)[0].reshape(*x.shape)
+    return scatter_grad(on, _pack(x, presence), grad)[0].reshape(*x.shape)
 
 
 def _select(values, keys, feature_keys):
@@ -90,9 +90,9 @@ def _select(values, keys, feature_keys):
 
 @ops.select_features.kernel("cpu", "cuda")
 def select_features(on, values: LoDTensor, /, *, keys, feature_keys, out=None):
-    return placed(on, _select(values, keys, feature_keys), out)
+    return scatter_by_plan(on, _select(values, keys, feature_keys), out)
 
 
 @ops.select_features_grad.kernel("cpu", "cuda")
 def select_features_grad(on, values: LoDTensor, grad, /, *, keys, feature_keys):
-    return placed_back(on, _select(values, keys, feature_keys), grad)[0]
+    return scatter_grad(on, _select(values, keys, feature_keys), grad)[0]

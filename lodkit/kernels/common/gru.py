@@ -10,7 +10,7 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.gru import prepare
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 from ...ops.shared.recurrent import Steps, check_last_gradient, check_results, gate_type
 from . import recurrent
 from .gates import numbered
@@ -51,7 +51,7 @@ def gru(
     sums = recurrent.Sums(on, x, input_weight, layer.steps, layer.kind)
     out = recurrent.from_time_major(on, layer.steps, _walk(on, layer, sums), layer.dtype)
     last = recurrent.last_states(on, out, h0, layer.steps)
-    return x.with_values(out), above(x, level, last), sums.values
+    return x.with_values(out), with_outer_levels(x, level, last), sums.values
 
 
 def _walk(on, layer, sums):

@@ -10,7 +10,7 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.lstm import prepare, prepare_grad
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 from ...ops.shared.recurrent import Steps, gate_type
 from . import recurrent
 from .gates import numbered
@@ -45,7 +45,7 @@ def lstm(
     out, cells = _walk(on, layer, sums, sizes)
     hidden, cell = (recurrent.from_time_major(on, layer.steps, a, layer.dtype) for a in (out, cells))
     last = (recurrent.last_states(on, a, first, layer.steps) for a, first in ((hidden, h0), (cell, c0)))
-    return x.with_values(hidden), *(above(x, level, a) for a in last), x.with_values(cell), sums.values
+    return x.with_values(hidden), *(with_outer_levels(x, level, a) for a in last), x.with_values(cell), sums.values
 
 
 def _walk(on, layer, sums, sizes):

@@ -10,7 +10,7 @@ from ...lod.offsets import ranked
 from ...ops import rank_table as ops
 from ...ops.shared.sequences import is_ragged
 from ...registry import Dense
-from .copy_by_plan import moved
+from .copy_by_plan import gather_by_plan
 from .copy_plan import plan_parts
 
 
@@ -30,7 +30,7 @@ def reorder_lod_tensor_by_rank(on, x: Dense | LoDTensor, table, /, *, inverse, o
     ops.check_ranked(x, table)
     order = table._ranks if inverse else table._index
     if is_ragged(x):
-        return moved(on, plan_parts(x, 0, order, ()), out)
+        return gather_by_plan(on, plan_parts(x, 0, order, ()), out)
     return on.take_rows(values_of(x), order, out)
 
 

@@ -19,7 +19,7 @@ def sequence_pad(on, x: LoDTensor, pad_value, /, *, padded_length, truncate, sid
     out = on.output((len(kept), width, *values.shape[1:]), dtype, out, values)
     runs, slots = matched(x._row_offsets(), width, kept, side)
     on.copy_runs(values, runs, slots, flat(out), pad)
-    return ops.above(x, -1, out), ops.above(x, -1, on.send(values, kept))
+    return ops.with_outer_levels(x, -1, out), ops.with_outer_levels(x, -1, on.send(values, kept))
 
 
 @ops.sequence_pad_grad.kernel("cpu", "cuda")

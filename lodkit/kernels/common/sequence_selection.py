@@ -14,7 +14,7 @@ from ...lod.selection import part_numbers, range_bounds
 from ...ops import sequence_selection as ops
 from ...ops.shared import sequences as checks
 from ...registry import Dense
-from .copy_by_plan import moved, moved_back
+from .copy_by_plan import gather_by_plan, gather_grad
 from .copy_plan import plan_parts, plan_ranges
 
 
@@ -47,7 +47,7 @@ def sequence_slice(
     level,
     out=None,
 ):
-    return moved(on, _plan_slice(on, x, starts, stops, by, wrap, clip, level), out)
+    return gather_by_plan(on, _plan_slice(on, x, starts, stops, by, wrap, clip, level), out)
 
 
 @ops.sequence_slice_grad.kernel("cpu", "cuda")
@@ -64,7 +64,7 @@ def sequence_slice_grad(
     clip,
     level,
 ):
-    return moved_back(on, _plan_slice(on, x, starts, stops, by, wrap, clip, level), grad)
+    return gather_grad(on, _plan_slice(on, x, starts, stops, by, wrap, clip, level), grad)
 
 
 def _plan_select(on, x, selected, level):
@@ -81,12 +81,12 @@ def _plan_select(on, x, selected, level):
 
 @ops.sequence_select.kernel("cpu", "cuda")
 def sequence_select(on, x: LoDTensor, selected: LoDTensor, /, *, level, out=None):
-    return moved(on, _plan_select(on, x, selected, level), out)
+    return gather_by_plan(on, _plan_select(on, x, selected, level), out)
 
 
 @ops.sequence_select_grad.kernel("cpu", "cuda")
 def sequence_select_grad(on, x: LoDTensor, selected: LoDTensor, grad, /, *, level):
-    return moved_back(on, _plan_select(on, x, selected, level), grad)
+    return gather_grad(on, _plan_select(on, x, selected, level), grad)
 
 
 def _plan_sort(on, x, keys, descending, level):
@@ -107,9 +107,9 @@ def _ascending(keys):
 
 @ops.sequence_sort.kernel("cpu", "cuda")
 def sequence_sort(on, x: LoDTensor, keys: Dense | LoDTensor, /, *, descending, level, out=None):
-    return moved(on, _plan_sort(on, x, keys, descending, level), out)
+    return gather_by_plan(on, _plan_sort(on, x, keys, descending, level), out)
 
 
 @ops.sequence_sort_grad.kernel("cpu", "cuda")
 def sequence_sort_grad(on, x: LoDTensor, keys: Dense | LoDTensor, grad, /, *, descending, level):
-    return moved_back(on, _plan_sort(on, x, keys, descending, level), grad)
+    return gather_grad(on, _plan_sort(on, x, keys, descending, level), grad)

@@ -9,7 +9,7 @@ import numpy as np
 from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 from ...ops.shared.recurrent import Steps, check_last_gradient, check_results, gate_type
 from ...ops.simple_rnn import prepare
 from . import recurrent
@@ -32,7 +32,7 @@ def simple_rnn(on, x: LoDTensor, input_weight, weight, bias, h0, /, *, level, re
             on.matmul(on.part(out, before, before + count), weight, on.part(products, 0, count))
         on.simple_rnn.step(sums, at, products, bias, *numbered(activation), count, now, out)
     out = recurrent.from_time_major(on, steps, out, dtype)
-    return x.with_values(out), above(x, level, recurrent.last_states(on, out, h0, steps))
+    return x.with_values(out), with_outer_levels(x, level, recurrent.last_states(on, out, h0, steps))
 
 
 @ops.simple_rnn_grad.kernel("cpu", "cuda")

@@ -9,7 +9,7 @@ import numpy as np
 from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor, SelectedRows
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 from ...ops.shared.reductions import pad_of
 from ...ops.sparse_matrix import prepare_columns, prepare_matrix, prepare_matrix_grad
 from ...registry import Dense
@@ -28,7 +28,7 @@ def sparse_matrix(on, ids: LoDTensor, scores: Dense | LoDTensor | None, /, *, nu
     offsets = bags._row_offsets()
     rows = len(offsets) - 1
     dense = on.dense_rows(SelectedRows._wrap(on.cells_of(offsets, flat, columns), scores, rows * columns))
-    return above(bags, -1, dense.reshape((rows, columns, *scores.shape[1:])))
+    return with_outer_levels(bags, -1, dense.reshape((rows, columns, *scores.shape[1:])))
 
 
 @ops.batch_dense_to_sparse.kernel("cpu", "cuda")
@@ -46,7 +46,7 @@ def batch_sparse_to_dense(on, ids: LoDTensor, values: Dense | LoDTensor, /, *, n
     pad, shape = pad_of(pad_value, dtype), (len(offsets) - 1, columns, *values.shape[1:])
     out = on.fill(on.output(shape, dtype, out, values), pad)
     on.put_last(offsets, on.cells_of(offsets, flat, columns), values, flattened(out, 2))
-    return above(bags, -1, out)
+    return with_outer_levels(bags, -1, out)
 
 
 @ops.batch_sparse_to_dense_grad.kernel("cpu", "cuda")

@@ -10,19 +10,19 @@ from ...lod.offsets import cut_level, lengths_to_offsets, merge_level, runs_of
 from ...ops import split_merge as ops
 from ...ops.lod_levels import levels_of
 from ...registry import Dense
-from .copy_by_plan import moved, placed
+from .copy_by_plan import gather_by_plan, scatter_by_plan
 from .copy_plan import CopyPlan
 
 
 @ops.split_lod_tensor.kernel("cpu", "cuda")
 def split_lod_tensor(on, x: Dense | LoDTensor, mask, /, *, level):
-    parts = [moved(on, plan) for plan in _plan_split(x, mask, level)]
+    parts = [gather_by_plan(on, plan) for plan in _plan_split(x, mask, level)]
     return tuple(parts) if levels_of(x) else tuple(part.values for part in parts)
 
 
 @ops.merge_lod_tensor.kernel("cpu", "cuda")
 def merge_lod_tensor(on, in_true: Dense | LoDTensor, in_false: Dense | LoDTensor, mask, /, *, level, out=None):
-    made = placed(on, _plan_merge(in_true, in_false, mask, level), out)
+    made = scatter_by_plan(on, _plan_merge(in_true, in_false, mask, level), out)
     return made if levels_of(in_true) else made.values
 
 

@@ -11,14 +11,14 @@ from ...lod.levels import end_to_end
 from ...ops import tensor_arrays as ops
 from ...ops.lod_levels import levels_of
 from ...registry import Dense
-from .copy_by_plan import moved
+from .copy_by_plan import gather_by_plan
 from .copy_plan import plan_parts
 
 
 @ops.lod_tensor_to_array.kernel("cpu", "cuda")
 def lod_tensor_to_array(on, x: LoDTensor, table, /, *, reverse):
     ops.prepare_steps(x, table)
-    steps = moved(on, plan_parts(x, table.level + 1, table._parts(reverse), (table._steps,)))
+    steps = gather_by_plan(on, plan_parts(x, table.level + 1, table._parts(reverse), (table._steps,)))
     values, below = steps.values, steps._lod[1:]
     bounds = pairwise(table._steps.tolist())
     return tuple(_cut(on, values, below, a, b) if below else on.part(values, a, b) for a, b in bounds)
@@ -38,7 +38,7 @@ def _together(on, table, array, reverse, out):
     ops.prepare_array(table, array)
     levels = (table._steps, *(end_to_end(x, "elements") for x in zip(*map(levels_of, array), strict=True)))
     steps = LoDTensor._wrap(on.joined([values_of(x) for x in array]), levels)
-    return moved(on, plan_parts(steps, 1, table._places(reverse), table._lod), out)
+    return gather_by_plan(on, plan_parts(steps, 1, table._places(reverse), table._lod), out)
 
 
 @ops.array_to_lod_tensor.kernel("cpu", "cuda")
