@@ -32,7 +32,7 @@ CALLS = {
     "an activation": lambda name: recurrent.activate(name, X),
     "its slope": lambda name: recurrent.slope(name, X),
     "compiled activation": gates.numbered,
-    "an operation": lambda name: arithmetic.finished(GRAD, GRAD, name),
+    "an operation": lambda name: arithmetic.finish_gradient(GRAD, GRAD, name),
     "compiled operation": lambda name: sequence_arithmetic.values_grad(name, False, X, GRAD, X, OFFSETS),
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import listed
 from ..features.features import Features
 from ..lod import LoDTensor
-from ..ops.shared.features import on_cpu
+from ..ops.shared.features import to_numpy
 
 
 def _grouped(name, inputs, size, feature_ids=None):
@@ -31,7 +31,7 @@ def _outputs(features):
 
 
 def _list(lengths, values):
-    return LoDTensor(values, [on_cpu(lengths, "lengths")])
+    return LoDTensor(values, [to_numpy(lengths, "lengths")])
 
 
 def _map(lengths, keys, values):

@@ -17,7 +17,7 @@ from ..lod import LoDTensor, check_lengths, check_vector
 from ..lod.batching import Batch, concat
 from ..lod.elsewhere import FEATURES, hints
 from ..lod.levels import locked, locked_copy
-from ..ops.shared.features import on_cpu
+from ..ops.shared.features import to_numpy
 from ..public import public
 from ..tracebacks import surface
 from . import lists as _feature_lists
@@ -73,7 +73,7 @@ class Features(Batch, Conversions):
         *,
         names: type[enum.IntEnum] | None = None,
     ) -> None:
-        lengths, keys = check_lengths(on_cpu(lengths, "lengths")), check_vector(on_cpu(keys, "keys"), "keys")
+        lengths, keys = check_lengths(to_numpy(lengths, "lengths")), check_vector(to_numpy(keys, "keys"), "keys")
         _check_sum("lengths", lengths, len(keys), "keys")
         self._keys, self._map_keys, self.names = LoDTensor(locked_copy(keys), [lengths]), None, checked_names(names)
         values = LoDTensor(values).values
@@ -81,7 +81,7 @@ class Features(Batch, Conversions):
             check_count("values", values.shape[0], len(keys), "keys")
             self._values = LoDTensor._wrap(values, self._keys._lod)
         else:
-            counts = check_lengths(on_cpu(values_lengths, "values_lengths"), "values_lengths")
+            counts = check_lengths(to_numpy(values_lengths, "values_lengths"), "values_lengths")
             check_count("values_lengths", len(counts), len(keys), "keys")
             _check_sum("values_lengths", counts, values.shape[0], "values")
             self._values = LoDTensor._wrap(values, (*self._keys._lod, *LoDTensor(None, [counts])._lod))

@@ -12,7 +12,7 @@ from ..errors import DTypeError, LoDLevelError, LoDMismatchError, ShapeMismatchE
 from ..lod import LoDTensor, mismatch
 from ..lod.levels import compiled, short
 from ..registry import op
-from .beam_search import by_score, check_beam, example_scores
+from .beam_search import check_beam, example_scores, score_key
 from .shared.types import check_same_type
 
 
@@ -129,7 +129,7 @@ def beam_search_decode(*steps: LoDTensor, beam_size: int, end_id: int) -> tuple[
     totals = np.concatenate([x.values.reshape(-1) for x in scores])
     hypotheses = []
     for start, stop in pairwise(walks.offsets):
-        for last in sorted(walks.lasts[start:stop], key=lambda row: by_score(totals[row])):
+        for last in sorted(walks.lasts[start:stop], key=lambda row: score_key(totals[row])):
             path, row = [last], walks.parents[last]
             while row >= 0:
                 path += [row] if words[row] != end_id else []

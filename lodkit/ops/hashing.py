@@ -21,12 +21,12 @@ _ALL = (1 << 64) - 1
 _TYPES = {"int64": np.dtype(np.int64), "int32": np.dtype(np.int32)}
 
 
-def _rotated(x, by):
+def _rotate_left(x, by):
     return ((x << by) | (x >> (64 - by))) & _ALL
 
 
-def _mixed(total, number):
-    return _rotated((total + number * _P2) & _ALL, 31) * _P1 & _ALL
+def _mix_word(total, number):
+    return _rotate_left((total + number * _P2) & _ALL, 31) * _P1 & _ALL
 
 
 def _xxh64(numbers, seed, tail=None):
@@ -36,15 +36,15 @@ def _xxh64(numbers, seed, tail=None):
     if done:
         lanes = [(seed + _P1 + _P2) & _ALL, (seed + _P2) & _ALL, seed, (seed - _P1) & _ALL]
         for i in range(done):
-            lanes[i % 4] = _mixed(lanes[i % 4], numbers[i])
-        total = sum(_rotated(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True)) & _ALL
+            lanes[i % 4] = _mix_word(lanes[i % 4], numbers[i])
+        total = sum(_rotate_left(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True)) & _ALL
         for lane in lanes:
-            total = ((total ^ _mixed(0, lane)) * _P1 + _P4) & _ALL
+            total = ((total ^ _mix_word(0, lane)) * _P1 + _P4) & _ALL
     total = (total + 8 * len(numbers) + (0 if tail is None else 4)) & _ALL
     for number in numbers[done:]:
-        total = (_rotated(total ^ _mixed(0, number), 27) * _P1 + _P4) & _ALL
+        total = (_rotate_left(total ^ _mix_word(0, number), 27) * _P1 + _P4) & _ALL
     if tail is not None:
-        total = (_rotated(total ^ (tail * _P1 & _ALL), 23) * _P2 + _P3) & _ALL
+        total = (_rotate_left(total ^ (tail * _P1 & _ALL), 23) * _P2 + _P3) & _ALL
     total = (total ^ (total >> 33)) * _P2 & _ALL
     total = (total ^ (total >> 29)) * _P3 & _ALL
     return total ^ (total >> 32)

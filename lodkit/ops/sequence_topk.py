@@ -45,7 +45,7 @@ def bad_index(x, indices, numbers, at):
     )
 
 
-def best_of(numbers, k):
+def top_positions(numbers, k):
     """Positions of the largest, NaN first, and of equal ones the first."""
     nan = [n != n for n in numbers]
     return sorted(range(len(numbers)), key=lambda i: (not nan[i], 0 if nan[i] else -numbers[i], i))[:k]
@@ -87,7 +87,7 @@ def sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]:
     """
     check_steps(x.values, k)
     offsets = x._row_offsets().tolist()
-    best = [best_of(x.values[a:b].tolist(), k) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    best = [top_positions(x.values[a:b].tolist(), k) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
     rows = [offsets[s] + i for s, chosen in enumerate(best) for i in chosen]
     lengths = [*x.recursive_sequence_lengths()[:-1], [len(chosen) for chosen in best]]
     values = x.values[np.array(rows, np.int64)].astype(native(x.dtype))
@@ -163,7 +163,7 @@ def _largest(x, row, column, k, channels):
             for r in range(rows):
                 first = start + (c * rows + r) * columns
                 numbers = x.values.reshape(-1)[first : first + columns].tolist()
-                yield row._row_offsets()[s] + r, c, [first + i for i in best_of(numbers, k)]
+                yield row._row_offsets()[s] + r, c, [first + i for i in top_positions(numbers, k)]
 
 
 @op

@@ -165,10 +165,12 @@ def sparse_to_dense_mask(
     presence = np.zeros(dense.shape[:2], bool)
     for (row, column), i in _last_of_mask(offsets, flat, mask).items():
         dense[row, column], presence[row, column] = values[i], True
-    return under(ids, dense.reshape(*shape, *values.shape[1:])), under(ids, presence.reshape(shape))
+    return with_example_levels(ids, dense.reshape(*shape, *values.shape[1:])), with_example_levels(
+        ids, presence.reshape(shape)
+    )
 
 
-def under(ids, rows):
+def with_example_levels(ids, rows):
     """Rows, one per example, under the levels above the examples."""
     return with_outer_levels(ids, -1, rows) if isinstance(ids, LoDTensor) else rows
 

@@ -28,7 +28,7 @@ def sparse_to_dense_mask(on, ids: Dense | LoDTensor, values: Dense | LoDTensor, 
     rows = dense.reshape(math.prod(shape), *item)
     on.fill_rows(rows, default)
     presence = on.put_last(offsets, _cells(on, offsets, flat, mask), values, rows, presence=True)
-    return ops.under(ids, dense), ops.under(ids, presence.reshape(*shape))
+    return ops.with_example_levels(ids, dense), ops.with_example_levels(ids, presence.reshape(*shape))
 
 
 def _cells(on, offsets, ids, mask):

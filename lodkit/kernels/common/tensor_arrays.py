@@ -57,13 +57,13 @@ def sequences_to_lod_tensor(on, table, /, *array: LoDTensor, reverse, out=None):
 @ops.write_to_array.kernel("cpu")
 @ops.write_to_array.kernel("cuda")
 def write_to_array(*array: Dense, index, fill):
-    return ops.written(array, index, fill)
+    return ops.write_element(array, index, fill)
 
 
 @ops.write_to_array.kernel("cpu")
 @ops.write_to_array.kernel("cuda")
 def write_sequences(*array: LoDTensor, index, fill):
-    return ops.written(array, index, fill)
+    return ops.write_element(array, index, fill)
 
 
 @ops.read_from_array.kernel("cpu")

@@ -37,20 +37,20 @@ def _gelu_by_tanh_grad(x, grad):
 
 
 @jitable
-def _below(x):
+def _normal_cdf(x):
     """The share of a normal distribution below x. By erfc, whose small values are exact to the last digits."""
     return simd.mul(simd.like(x, 0.5), simd.erfc(simd.mul(x, simd.like(x, -ROOT_OF_HALF))))
 
 
 @jitable
 def _gelu(x):
-    return simd.mul(x, _below(x))
+    return simd.mul(x, _normal_cdf(x))
 
 
 @jitable
 def _gelu_grad(x, grad):
     density = simd.mul(simd.exp(simd.mul(simd.mul(x, x), simd.like(x, -0.5))), simd.like(x, DENSITY))
-    return simd.mul(grad, simd.fma(x, density, _below(x)))
+    return simd.mul(grad, simd.fma(x, density, _normal_cdf(x)))
 
 
 @jitable

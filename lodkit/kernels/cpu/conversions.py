@@ -135,7 +135,7 @@ def to_offsets(segments, by, rows, num_segments=None):
     return offsets
 
 
-def grouped(segments, by, rows, num_segments):
+def group_segments(segments, by, rows, num_segments):
     """Offsets, and the order that brings the rows of a segment together: None unless ids are unsorted."""
     if by != "unsorted_ids":
         return to_offsets(segments, by, rows, num_segments), None

@@ -44,7 +44,7 @@ def softmax_grad_last(out, grad):
     return rounded(out, (g - xp.sum(g * y, axis=-1, keepdims=True)) * y)
 
 
-def _below(xp, x):
+def _normal_cdf(xp, x):
     """The share of a normal distribution below x. By erfc, whose small values are exact to the last digits."""
     z = view(x * -math.sqrt(0.5))
     return 0.5 * xp.asarray(_erfc.into(z.like(z.shape), z).array)
@@ -60,7 +60,7 @@ def _tanh_below(xp, x):
 def gelu(x, approximate):
     xp, y = computing(x)
     with np.errstate(all="ignore"):
-        return rounded(x, y * (_tanh_below(xp, y)[0] if approximate else _below(xp, y)))
+        return rounded(x, y * (_tanh_below(xp, y)[0] if approximate else _normal_cdf(xp, y)))
 
 
 def gelu_grad(x, grad, approximate):
@@ -69,7 +69,7 @@ def gelu_grad(x, grad, approximate):
         if approximate:
             below, density = _tanh_below(xp, y)
         else:
-            below, density = _below(xp, y), xp.exp(-0.5 * y * y) * (1 / math.sqrt(2 * math.pi))
+            below, density = _normal_cdf(xp, y), xp.exp(-0.5 * y * y) * (1 / math.sqrt(2 * math.pi))
         return rounded(x, g * (below + y * density))
 
 

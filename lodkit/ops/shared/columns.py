@@ -19,7 +19,7 @@ def count_of(given, largest, what):
     return int(given)
 
 
-def outside(ids, position, name, bound, what):
+def id_error(ids, position, name, bound, what):
     """Error for the id at ``position`` of the flattened ids."""
     where = tuple(int(i) for i in np.unravel_index(position, ids.shape))
     place, remedy = ", ".join(map(str, where)), f"drop it, or make {what} larger"
@@ -37,7 +37,7 @@ def checked_columns(on, ids, given, name, what):
         ids = on.integers(ids, name)
         largest = on.largest_id(ids)
     bound = count_of(given, largest, what)
-    return on.checked_ids(ids, bound, name, lambda numbers, at: outside(numbers, at, name, bound, what)), bound
+    return on.checked_ids(ids, bound, name, lambda numbers, at: id_error(numbers, at, name, bound, what)), bound
 
 
 def checked_vector(on, x, name):

@@ -104,12 +104,12 @@ def slope(name, y):
     return _SLOPES[name](y)
 
 
-def double(x, shape=None):
+def to_double(x, shape=None):
     """An array in double precision; zeros of a shape in place of None."""
     return np.zeros(shape) if x is None else x.astype(np.float64)
 
 
-def rounded(x, dtype):
+def round_to(x, dtype):
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(x, native(dtype))
 

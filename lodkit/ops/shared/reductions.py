@@ -39,7 +39,7 @@ def log_shares(rows):
         return np.where(np.isinf(top), np.log(shares(rows)), shifted - np.log(np.exp(shifted).sum(axis=0)))
 
 
-def _others(rows):
+def _product_of_others(rows):
     """Product of the other rows, for each row: the gradient of prod, zeros included."""
     before, after = np.ones_like(rows), np.ones_like(rows)
     for i in range(1, len(rows)):
@@ -162,7 +162,7 @@ def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
         elif reduce in ("logsumexp", "logmeanexp"):
             result[a:b] = g * shares(values[a:b].astype(np.float64))
         elif reduce == "prod":
-            result[a:b] = g * _others(values[a:b].astype(np.float64))
+            result[a:b] = g * _product_of_others(values[a:b].astype(np.float64))
         else:
             result[{"first": a, "last": b - 1}[reduce]] = g
     return result.astype(values.dtype)
