@@ -18,7 +18,7 @@ from ...registry import Dense
 from .gate_activations import activate
 
 
-def _longest_first(offsets, order):
+def _sort_by_length(offsets, order):
     """The rows of x with the longest sequence first, and the offsets of the sequences in that order."""
     lengths = np.diff(offsets)[order]
     ends = lengths_to_offsets(lengths)
@@ -73,7 +73,7 @@ def attention_lstm(
     numbers = attention_bias, attention_scalar, attention_scalar_bias
     sizes = prepare(x, c0, attention_weight, weight, bias, h0, *numbers, level)
     steps = Steps(sizes.offsets, False)
-    rows, ends = _longest_first(sizes.offsets, steps.order)
+    rows, ends = _sort_by_length(sizes.offsets, steps.order)
     if not len(rows) or not sizes.size:
         nothing = (on.zeros((len(rows), sizes.size), native(x.dtype), x.values) for _ in range(2))
         return tuple(map(x.with_values, nothing))

@@ -28,7 +28,7 @@ def scatter_grad(on, plan, grad):
     grad = grad if grad.dtype == dtype else on.convert(grad, dtype)
     made = tuple(_new(on, x, dtype, rows == sum(map(len, xs))) for x in xs)
     for part, place in zip(made, places, strict=True):
-        on.move_runs(grad, place.back(), part)
+        on.move_runs(grad, place.inverse(), part)
     return made
 
 

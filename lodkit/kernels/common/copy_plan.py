@@ -22,7 +22,7 @@ class CopyPlan(typing.NamedTuple):
     stops: np.ndarray
     to: np.ndarray
 
-    def back(self):
+    def inverse(self):
         """The inverse: from the rows of the result to those of the input."""
         return CopyPlan(self.to, self.to + self.stops - self.starts, self.starts)
 

@@ -12,7 +12,7 @@ LEAST = -1e300  # more than -inf, and no sum of logarithms that a batch has room
 
 
 @jitable(inline=True)
-def added(a, b):
+def log_add(a, b):
     """``log(exp(a) + exp(b))``; -inf of two -inf, NaN propagates."""
     top = simd.maximum(a, b)
     less = simd.sub(simd.minimum(a, b), simd.maximum(top, simd.like(top, LEAST)))
@@ -25,5 +25,5 @@ def step(blank, label_before, label, skip):
 
     ``skip`` is 0 where the label may follow the one before without a blank, -inf where they are equal.
     """
-    reached = added(blank, label_before)
-    return reached, added(label, simd.maximum(blank, simd.add(reached, skip)))
+    reached = log_add(blank, label_before)
+    return reached, log_add(label, simd.maximum(blank, simd.add(reached, skip)))

@@ -13,8 +13,8 @@ from ...ops.lstm import prepare, prepare_grad
 from ...ops.sequence_pool import with_outer_levels
 from ...ops.shared.recurrent import Steps, gate_type
 from . import recurrent
-from .gates import numbered
-from .recurrent import plain
+from .gates import number_functions
+from .recurrent import to_contiguous
 
 
 class _Layer:
@@ -24,10 +24,12 @@ class _Layer:
         input_weight, weight, bias, h0, c0, projection = given
         self.dtype, self.kind = native(x.values.dtype), gate_type(x.values.dtype)
         others = input_weight, weight, h0, c0, projection
-        self.input_weight, self.weight, self.h0, self.c0, self.projection = (plain(on, a, self.kind) for a in others)
+        self.input_weight, self.weight, self.h0, self.c0, self.projection = (
+            to_contiguous(on, a, self.kind) for a in others
+        )
         self.steps = Steps(sizes.offsets, reverse)
         self.bias = recurrent.bias_row(on, bias, 7 * sizes.cell, self.kind, x.values)
-        *self.activations, self.projected = numbered(*activations)
+        *self.activations, self.projected = number_functions(*activations)
         self.activations = tuple(self.activations)
         self.limit, self.projection_limit = (limit or math.inf for limit in limits)
 
@@ -86,7 +88,7 @@ def lstm_grad(
     seen, skipped = recurrent.previous_states(on, hidden, layer.h0, steps, kind)
     found.append(on.matmul(seen, on.part(by_gates, skipped, len(by_gates)), transpose="left"))
     if bias is not None:
-        sums = [recurrent.column_sums(on, by_gates), *(_by_peepholes(on, by_gates, cells, steps, sizes))]
+        sums = [recurrent.column_sums(on, by_gates), *(_peephole_grads(on, by_gates, cells, steps, sizes))]
         found.append(on.joined([s.reshape(-1) for s in sums]).reshape(*bias.shape))
     first = (by_h, h0, grad_last), (by_c, c0, grad_last_cell)
     found += [recurrent.initial_grad(on, g, steps, s, last) for g, s, last in first if s is not None]
@@ -99,7 +101,7 @@ def _walk_back(on, layer, cells, hidden, gates, by_results, sizes):
     """Walk the steps backwards. Returns the gradients of the sums of gates, the projection and the first states."""
     steps, kind, projected = layer.steps, layer.kind, layer.projection is not None
     grad, grad_cell, *by_last = by_results
-    gates, grad = plain(on, gates, kind), recurrent.to_time_major(on, grad, steps, kind)
+    gates, grad = to_contiguous(on, gates, kind), recurrent.to_time_major(on, grad, steps, kind)
     by_cells = cells if grad_cell is None else recurrent.to_time_major(on, grad_cell, steps, kind)
     by_gates = on.output(gates.shape, kind, None, gates)
     widths = zip(by_last, (sizes.out, sizes.cell), strict=True)
@@ -123,7 +125,7 @@ def _walk_back(on, layer, cells, hidden, gates, by_results, sizes):
     return by_gates, by_projection, by_h, by_c
 
 
-def _by_peepholes(on, by_gates, cells, steps, sizes):
+def _peephole_grads(on, by_gates, cells, steps, sizes):
     """The gradients of the peepholes, if there are any: of gates, times the cells that they saw, added up."""
     size, rows = sizes.cell, len(steps.rows)
     if not sizes.peepholes:

@@ -10,7 +10,7 @@ from ...lod import LoDTensor
 from ...ops.match_matrix import prepare_match
 
 
-def _prepared(on, x, y, weight):
+def _prepare_pairs(on, x, y, weight):
     """Rows in the type that is computed in, the rows of x times the weight, and what the pairs need to know."""
     dtype, ends = prepare_match(x, y, weight)
     kind = np.dtype(np.float32) if dtype == np.float16 else dtype
@@ -22,7 +22,7 @@ def _prepared(on, x, y, weight):
 
 @ops.match_matrix.kernel("cpu", "cuda")
 def match_matrix(on, x, y, weight, /):
-    dtype, _, right, _, products, pairs = _prepared(on, x, y, weight)
+    dtype, _, right, _, products, pairs = _prepare_pairs(on, x, y, weight)
     ends = pairs[2]
     out = on.output((int(ends[-1]), 1), right.dtype, None, right)
     if out.size:
@@ -33,7 +33,7 @@ def match_matrix(on, x, y, weight, /):
 
 @ops.match_matrix_grad.kernel("cpu", "cuda")
 def match_matrix_grad(on, x, y, weight, grad, /):
-    dtype, left, right, factors, products, pairs = _prepared(on, x, y, weight)
+    dtype, left, right, factors, products, pairs = _prepare_pairs(on, x, y, weight)
     check_gradient(grad, (int(pairs[2][-1]), 1))
     grad = on.contiguous(on.convert(grad, right.dtype))
     by_products = on.zeros(products.shape, right.dtype, right)

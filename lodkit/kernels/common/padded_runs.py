@@ -17,7 +17,7 @@ def flat(padded):
     return padded.reshape((shape[0] * shape[1], *shape[2:]))
 
 
-def matched(source, target, counts, side):
+def copy_slots(source, target, counts, side):
     """Copy ``counts[s]`` rows of slot s of the source to slot s of the target.
 
     They stand first in both, and the padding behind them; with ``side="left"`` last, and the padding before them.

@@ -15,7 +15,7 @@ SINGLE = np.dtype(np.float32)
 _LOW = 0xFFFFFFFF
 
 
-def jittered(x, place, seed):
+def jitter_value(x, place, seed):
     """``x`` moved by up to half a float16's last digit to either side, by a hash of a place and a seed."""
     if x == 0 or x - x != 0:  # nothing to round, or infinite or NaN
         return x

@@ -7,7 +7,7 @@ from ...lod import SelectedRows
 from ...ops import row_selection as ops
 
 
-def _taken(on, x, at, height, start=0):
+def _take_selected(on, x, at, height, start=0):
     rows = on.take_rows(x._rows, at)
     rows = on.selected_rows.shifted(rows, -start) if start else rows
     return SelectedRows._wrap(rows, on.take_rows(x.value, at), height, x.is_merged)
@@ -18,7 +18,7 @@ def split_selected_rows(on, x, /, *, height_sections):
     check_values(x.value.dtype, "split_selected_rows")
     result, start = [], 0
     for size in ops.check_sections(height_sections, x.height):
-        result.append(_taken(on, x, on.selected_rows.between(x._rows, start, start + size), size, start))
+        result.append(_take_selected(on, x, on.selected_rows.between(x._rows, start, start + size), size, start))
         start += size
     return tuple(result)
 
@@ -37,4 +37,4 @@ def filter_selected_rows(on, x, rows, /, *, exclude):
     wanted = on.sort_rows(on.checked_ids(rows, x.height).reshape(-1), x.height)[2]
     found = on.selected_rows.find(x._rows, wanted)
     at = on.selected_rows.between(found, *((-1, 0) if exclude else (0, len(wanted))))
-    return _taken(on, x, at, x.height)
+    return _take_selected(on, x, at, x.height)

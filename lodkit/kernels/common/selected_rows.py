@@ -36,14 +36,14 @@ def shape(x: Dense | LoDTensor | SelectedRows, /):
     return ops.shape_of(x)
 
 
-def _appended(on, xs):
+def _append_rows(on, xs):
     return SelectedRows._wrap(on.joined([x._rows for x in xs]), on.joined([x.value for x in xs]), xs[0].height)
 
 
 @ops.sum.kernel("cpu", "cuda")
 def sum_selected(on, *xs: SelectedRows):
     ops.check_alike(xs)
-    return _appended(on, xs)
+    return _append_rows(on, xs)
 
 
 @ops.sum.kernel("cpu", "cuda")
@@ -58,7 +58,7 @@ def sum_mixed(on, *xs: Dense | SelectedRows):
     dtype = ops.check_alike(xs)
     compute_dtype = np.float32 if dtype == _HALF else dtype  # float16 is rounded once, at the end
     total = on.total([x for x in xs if not isinstance(x, SelectedRows)], compute_dtype)
-    sparse = _appended(on, [x for x in xs if isinstance(x, SelectedRows)])
+    sparse = _append_rows(on, [x for x in xs if isinstance(x, SelectedRows)])
     value = on.convert(sparse.value, total.dtype)
     merged = on.merge_rows(SelectedRows._wrap(sparse._rows, value, sparse.height))
     on.add_rows(merged._rows, merged.value, total)

@@ -93,14 +93,14 @@ def _plan_sort(on, x, keys, descending, level):
     check_values(x.values.dtype, "sequence_sort")
     depth = 0 if level is None else x._level(level) + 1
     keys = checks.check_sort_keys(values_of(on.structure(keys)), checks.count_parts(x, depth), level)
-    order = np.argsort(_ascending(keys) if descending else keys, kind="stable")
+    order = np.argsort(_ascending_keys(keys) if descending else keys, kind="stable")
     if level is not None:
         parents = segment_numbers(x._lod[depth - 1])
         order = order[sort_by_segment(parents[order], checks.count_parts(x, depth - 1))[1]]
     return plan_parts(x, depth, order, x._lod[:depth])
 
 
-def _ascending(keys):
+def _ascending_keys(keys):
     """Keys whose ascending order is the descending one of ``keys``; NaN stays last, integers do not overflow."""
     return -keys if keys.dtype.kind == "f" else ~keys
 

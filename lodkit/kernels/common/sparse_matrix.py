@@ -15,7 +15,7 @@ from ...ops.sparse_matrix import prepare_columns, prepare_matrix, prepare_matrix
 from ...registry import Dense
 
 
-def flattened(array, axes):
+def flatten_axes(array, axes):
     """An array with its first axes made one."""
     return array.reshape(math.prod(array.shape[:axes]), *array.shape[axes:])
 
@@ -35,7 +35,7 @@ def sparse_matrix(on, ids: LoDTensor, scores: Dense | LoDTensor | None, /, *, nu
 def batch_dense_to_sparse(on, ids: LoDTensor, dense: Dense | LoDTensor, /, *, out=None):
     bags, flat, dense = prepare_columns(on, ids, dense)
     out = on.output((len(flat), *dense.shape[2:]), native(dense.dtype), out, dense)
-    on.gather(flattened(dense, 2), on.cells_of(bags._row_offsets(), flat, dense.shape[1]), None, out)
+    on.gather(flatten_axes(dense, 2), on.cells_of(bags._row_offsets(), flat, dense.shape[1]), None, out)
     return bags.with_values(out)
 
 
@@ -45,7 +45,7 @@ def batch_sparse_to_dense(on, ids: LoDTensor, values: Dense | LoDTensor, /, *, n
     dtype, offsets = native(values.dtype), bags._row_offsets()
     pad, shape = pad_of(pad_value, dtype), (len(offsets) - 1, columns, *values.shape[1:])
     out = on.fill(on.output(shape, dtype, out, values), pad)
-    on.put_last(offsets, on.cells_of(offsets, flat, columns), values, flattened(out, 2))
+    on.put_last(offsets, on.cells_of(offsets, flat, columns), values, flatten_axes(out, 2))
     return with_outer_levels(bags, -1, out)
 
 
@@ -55,5 +55,5 @@ def batch_sparse_to_dense_grad(on, ids: LoDTensor, values: Dense | LoDTensor, gr
     dtype, offsets, columns = native(values.dtype), bags._row_offsets(), grad.shape[1]
     last, _ = on.find_last(offsets, on.cells_of(offsets, flat, columns), (len(offsets) - 1) * columns)
     result = on.output(values.shape, dtype, None, values)
-    on.gather(on.convert(flattened(grad, 2), dtype), last, None, result)
+    on.gather(on.convert(flatten_axes(grad, 2), dtype), last, None, result)
     return bags.with_values(result)

@@ -49,7 +49,7 @@ def _plan_split(x, mask, level):
     plans = []
     for k, total in enumerate(totals):
         starts, stops, to = found[:, k, : runs[k]]
-        made = _counted(levels, ~mask if k else mask, level) if level else []
+        made = _masked_levels(levels, ~mask if k else mask, level) if level else []
         for offsets in levels[level:]:
             cut = np.empty(total + 1, np.int64)
             total = cut_level.code(offsets, starts, stops, to, cut)
@@ -58,7 +58,7 @@ def _plan_split(x, mask, level):
     return plans
 
 
-def _counted(levels, mask, level):
+def _masked_levels(levels, mask, level):
     """The levels above ``level``, of the sequences where a mask is True."""
     before = lengths_to_offsets(mask.astype(np.int64))
     return [*levels[: level - 1], frozen(before[levels[level - 1]])]

@@ -34,7 +34,7 @@ def _cut(on, values, levels, start, stop):
     return LoDTensor._wrap(on.part(values, start, stop), tuple(cut))
 
 
-def _together(on, table, array, reverse, out):
+def _join_elements(on, table, array, reverse, out):
     ops.prepare_array(table, array)
     levels = (table._steps, *(end_to_end(x, "elements") for x in zip(*map(levels_of, array), strict=True)))
     steps = LoDTensor._wrap(on.joined([values_of(x) for x in array]), levels)
@@ -43,12 +43,12 @@ def _together(on, table, array, reverse, out):
 
 @ops.array_to_lod_tensor.kernel("cpu", "cuda")
 def array_to_lod_tensor(on, table, /, *array: Dense, reverse, out=None):
-    return _together(on, table, array, reverse, out)
+    return _join_elements(on, table, array, reverse, out)
 
 
 @ops.array_to_lod_tensor.kernel("cpu", "cuda")
 def sequences_to_lod_tensor(on, table, /, *array: LoDTensor, reverse, out=None):
-    return _together(on, table, array, reverse, out)
+    return _join_elements(on, table, array, reverse, out)
 
 
 # Elements come and go as they are on either device, so that a tape sees the same variables.

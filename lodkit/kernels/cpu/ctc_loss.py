@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...jit import jitable, parallel_kernel, prange, simd
-from ..common.ctc_steps import LEAST, added, step
+from ..common.ctc_steps import LEAST, log_add, step
 
 LANES = 32  # several registers: exp and log are long chains, which overlap
 WIDE = 16  # classes of a step
@@ -54,7 +54,7 @@ def _frame(logs, row, blank, names, skips, found, blanks, labels, before, now):
 @jitable(nrt=False)
 def _total(blanks, labels, row, count):
     """The logarithm of the probability of the paths that end in the last label or the blank behind it."""
-    return simd.lane(added(simd.load(blanks, row, count, 1), simd.load(labels, row, count, 1)), 0)
+    return simd.lane(log_add(simd.load(blanks, row, count, 1), simd.load(labels, row, count, 1)), 0)
 
 
 @parallel_kernel

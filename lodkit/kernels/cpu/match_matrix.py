@@ -23,7 +23,7 @@ def _match(products, y, rows, columns, ends, chunk, out):
 
 
 @parallel_kernel
-def _by_products(y, grad, rows, columns, ends, out):
+def _products_grad(y, grad, rows, columns, ends, out):
     width = y.shape[1]
     for i in prange(len(out)):
         s = segment_of(rows, i)
@@ -36,7 +36,7 @@ def _by_products(y, grad, rows, columns, ends, out):
 
 
 @parallel_kernel
-def _by_y(products, grad, rows, columns, ends, channels, out):
+def _y_grad(products, grad, rows, columns, ends, channels, out):
     width = out.shape[1]
     for j in prange(len(out)):
         s = segment_of(columns, j)
@@ -56,5 +56,5 @@ def match(products, y, rows, columns, ends, channels, out):
 def match_back(products, y, grad, rows, columns, ends, channels, by_products, by_y):
     """Gradients of ``match`` by the products and by the rows of y."""
     work = grad.size * y.shape[1]
-    _by_products(work, y, grad, rows, columns, ends, by_products)
-    _by_y(work, products, grad, rows, columns, ends, channels, by_y)
+    _products_grad(work, y, grad, rows, columns, ends, by_products)
+    _y_grad(work, products, grad, rows, columns, ends, channels, by_y)

@@ -12,7 +12,7 @@ from ...arrays.cuda import cuda, device, launch, vector
 from ...arrays.sizes import size_products, total_size
 from ...jit import simd
 from ...lod.offsets import lengths_to_offsets, segment_numbers
-from ..common.ctc_steps import LEAST, added, step
+from ..common.ctc_steps import LEAST, log_add, step
 from .primitives.offsets import offsets_like
 
 THREADS = 64
@@ -70,7 +70,7 @@ def _forward(
             _frame(logs, (start + t) * classes, blank, numbers, first, count, False, blanks, labels, before, now, lane)
         if lane == 0:
             at = place + frames % turns * width + count
-            total = added(vector.load_written(blanks, at, 1), vector.load_written(labels, at, 1))
+            total = log_add(vector.load_written(blanks, at, 1), vector.load_written(labels, at, 1))
             loss = -simd.lane(total, 0)
             if zero_infinity and loss == np.inf:
                 loss = 0.0

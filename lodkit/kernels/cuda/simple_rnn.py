@@ -6,7 +6,7 @@ from ...arrays.cuda import device, elementwise, vector
 from ...jit import simd
 from ..common import gates
 
-activated, clipped, slope, unclipped = map(device, (gates.activate, gates.clipped, gates.slope, gates.unclipped))
+activated, clipped, slope, unclipped = map(device, (gates.activate, gates.clip, gates.slope, gates.clip_grad))
 
 
 @elementwise

@@ -2,7 +2,7 @@
 
 An optimizer is a step of ``kernels.common.optimizer_steps``. A parameter's row is read and written once, however many
 gradient rows fall on it. ``count`` is the number of states, which have ``each`` numbers per element of the parameter;
-a gradient row is the ``order[i]``-th of ``value``, times ``scale[i]`` where it is ``weighted``, and ``adjusted`` first
+a gradient row is the ``order[i]``-th of ``value``, times ``scale[i]`` where it is ``weighted``, and ``adjust`` first
 where a rule ``adjusts``. What a kernel does not read is any array of the type that all its callers pass, so that they
 share its code.
 """
@@ -14,7 +14,7 @@ import functools
 import numpy as np
 
 from ....jit import jitable, lower_bound, parallel_kernel, prange, simd
-from ...common.optimizer_steps import adjusted
+from ...common.optimizer_steps import adjust
 from .sort import sort_few
 from .update_states import AGAIN, AHEAD, LANES, LEVEL, fetch_of, row_state_of, states_of
 
@@ -96,7 +96,7 @@ def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, 
                     for i in range(start, start + 1 if merge else stop):
                         before, g = p, run_sum(value, order, scale, i, stop if merge else i + 1, j, block)
                         if adjusts:
-                            p, g = adjusted(p, g, numbers)
+                            p, g = adjust(p, g, numbers)
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                         if records and not merge:
                             simd.store(taken, order[i], j, simd.sub(before, p))
@@ -125,7 +125,7 @@ def spread_kernel(step, width, count, each, adjusts=False):
                     if listed:
                         g = run_sum(value, order, value, starts[u], starts[u + 1], j, block)
                     if adjusts:
-                        p, g = adjusted(p, g, numbers)
+                        p, g = adjust(p, g, numbers)
                     p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                     simd.store(param, row, j, p)
                     write(states, row, j, lanes)
@@ -145,7 +145,7 @@ def _row_step(step, width, count, keeps, adjusts, weighted):
     @jitable(inline=True)
     def gradient(param, sums, row, j, numbers):
         p, g = simd.load(param, row, j, width), simd.load(sums, 0, j, width)
-        return adjusted(p, g, numbers) if adjusts else (p, g)
+        return adjust(p, g, numbers) if adjusts else (p, g)
 
     @jitable(inline=True, nrt=False)
     def update(param, states, row, number, value, order, scale, start, stop, block, numbers, sums):
@@ -205,7 +205,7 @@ def _strip(step, width, count, each, adjusts, records):
     @jitable(inline=True)
     def update(param, states, grad, taken, j, numbers):
         before, g = simd.load(param, 0, j, width), simd.load(grad, 0, j, width)
-        p, g = adjusted(before, g, numbers) if adjusts else (before, g)
+        p, g = adjust(before, g, numbers) if adjusts else (before, g)
         p, lanes = step(p, read(states, 0, j), g, simd.mul(g, g), numbers)
         simd.store(param, 0, j, p)
         write(states, 0, j, lanes)

@@ -37,7 +37,7 @@ def _states(count, width, each=1):
     return read, write
 
 
-adjusted = device(optimizer_steps.adjusted)
+adjusted = device(optimizer_steps.adjust)
 
 
 def _gradient(width, gather, adjusts, weighted, levels):
