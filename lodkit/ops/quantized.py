@@ -134,7 +134,7 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes
         else:
             if search == "greedy" and x.size:
                 low, high = np.transpose(
-                    [search_bounds(row, a, b, bits) for row, a, b in zip(x, low, high, strict=True)]
+                    [search_bounds(row, *ends, bits) for row, *ends in zip(x, low, high, strict=True)]
                 )
             scale, bias = half_grid(low, high, bits)
             factor = np.float32(1) / scale

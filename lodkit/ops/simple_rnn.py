@@ -137,12 +137,8 @@ def simple_rnn_grad(
     offsets, size = prepare(x, input_weight, weight, bias, h0, level)
     recurrent.check_results(len(x.values), (None, size), grad, size, hidden=(hidden, size))
     recurrent.check_last_gradient(grad_last, offsets, size)
-    w, hidden, grad, first = (
-        to_double(weight),
-        to_double(hidden),
-        to_double(grad),
-        to_double(h0, (len(offsets) - 1, size)),
-    )
+    w, hidden, grad = to_double(weight), to_double(hidden), to_double(grad)
+    first = to_double(h0, (len(offsets) - 1, size))
     by_sums, by_w, by_first = np.zeros(hidden.shape), 0 * w, to_double(grad_last, first.shape).copy()
     for s, path in enumerate(recurrent.paths(offsets, reverse)):
         dh = by_first[s]

@@ -165,9 +165,8 @@ def sparse_to_dense_mask(
     presence = np.zeros(dense.shape[:2], bool)
     for (row, column), i in _last_of_mask(offsets, flat, mask).items():
         dense[row, column], presence[row, column] = values[i], True
-    return with_example_levels(ids, dense.reshape(*shape, *values.shape[1:])), with_example_levels(
-        ids, presence.reshape(shape)
-    )
+    dense, presence = dense.reshape(*shape, *values.shape[1:]), presence.reshape(shape)
+    return with_example_levels(ids, dense), with_example_levels(ids, presence)
 
 
 def with_example_levels(ids, rows):

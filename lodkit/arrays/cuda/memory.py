@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import DeviceError, DTypeError, OutputError
 from .. import integers, is_cpu_tensor
 from ..objects import id_remedy_of
-from .kernels import convert, copied, fill
+from .kernels import convert, copy_elements, fill
 from .libraries import LIBRARIES, library_of
 from .views import View, checked
 
@@ -82,7 +82,7 @@ def refuse_overlap(name, array, others, names=()):
 def copy_to(array, out):
     """Copy an array into one like it."""
     source = view(array)
-    copied(source, output(source, source.shape, source.dtype, out))
+    copy_elements(source, output(source, source.shape, source.dtype, out))
 
 
 def copy_of(array):
@@ -137,6 +137,6 @@ def joined(arrays):
             raise DTypeError(f"concat: array {i} is {x.dtype}, array 0 {xs[0].dtype}; convert with lodkit.cast")
     out, start = output(xs[0], (sum(map(len, xs)), *xs[0].shape[1:]), xs[0].dtype), 0
     for x in xs:
-        copied(x, out.part(start, start + len(x)))
+        copy_elements(x, out.part(start, start + len(x)))
         start += len(x)
     return out.array

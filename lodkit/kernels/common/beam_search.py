@@ -36,7 +36,7 @@ def beam_search(
     words, parents = (on.output((n,), np.dtype(np.int64), None, scores.values) for _ in range(2))
     best = on.output((n,), dtype, None, scores.values)
     if n:
-        on.beam_search.listed(*prefixes, choices, ends, words, best, parents)
+        on.beam_search.list_choices(*prefixes, choices, ends, words, best, parents)
     levels = *scores._lod[: scores._level(level)], offsets, frozen(ends)
     return LoDTensor._wrap(words.reshape(n, *item), levels), LoDTensor._wrap(best.reshape(n, *item), levels), parents
 

@@ -27,7 +27,7 @@ def ctc_loss(on, logits: LoDTensor, labels: LoDTensor, /, *, blank, norm_by_time
         logs = _log_softmax(on, logits.values)
         losses = on.ctc_loss.losses(logs, offsets, numbers, bounds, blank, norm_by_times is True, zero_infinity)
         with np.errstate(over="ignore"):
-            on.copied(losses, out)
+            on.copy_elements(losses, out)
     return with_outer_levels(logits, level, out)
 
 

@@ -16,7 +16,7 @@ def sigmoid_cross_entropy_with_logits(on, logits, labels, /):
 @ops.sigmoid_cross_entropy_with_logits_grad.kernel("cpu", "cuda")
 def sigmoid_cross_entropy_with_logits_grad(on, logits, labels, grad, /):
     ops.check_logits(logits, labels, grad)
-    return on.losses.binary_cross_entropy_grad(logits, labels, grad), on.losses.by_labels(logits, grad)
+    return on.losses.binary_cross_entropy_grad(logits, labels, grad), on.losses.labels_grad(logits, grad)
 
 
 @ops.mean_squared_error.kernel("cpu", "cuda")

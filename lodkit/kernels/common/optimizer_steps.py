@@ -45,14 +45,14 @@ def _scaled_step(p, g, squares, lr, epsilon):
 
 
 @jitable(inline=True)
-def _either(low, high):
+def _keep_low(low, high):
     return low
 
 
 @jitable(inline=True)
-def _one(lanes):
-    """One of a row's number in all lanes, so that roots and quotients of it are taken once."""
-    return simd.reduce(_either, lanes)
+def _first_lane(lanes):
+    """Reduce a row's number, the same in all lanes, to one lane, so that sqrt and division run once."""
+    return simd.reduce(_keep_low, lanes)
 
 
 @jitable(inline=True)
@@ -71,7 +71,7 @@ def adagrad(p, states, g, squares, numbers):
 
 @jitable
 def rowwise_adagrad(p, states, g, squares, numbers):
-    moment = simd.add(_one(states[0]), _one(squares))
+    moment = simd.add(_first_lane(states[0]), _first_lane(squares))
     return _scaled_row(p, g, moment, numbers[0], numbers[1]), (simd.like(p, simd.lane(moment, 0)),)
 
 
@@ -169,10 +169,8 @@ def adam(p, states, g, squares, numbers):
 
 @jitable
 def rowwise_adam(p, states, g, squares, numbers):
-    first, second = (
-        _moving_average(states[0], g, numbers[1]),
-        _moving_average(_one(states[1]), _one(squares), numbers[2]),
-    )
+    first, second = _moving_average(states[0], g, numbers[1]), _first_lane(states[1])
+    second = _moving_average(second, _first_lane(squares), numbers[2])
     p = _scaled_row(p, first, second, numbers[0], numbers[3])
     return p, (first, simd.like(p, simd.lane(second, 0)))
 
@@ -306,7 +304,7 @@ def soft_threshold(p, states, g, squares, numbers):
 @jitable(inline=True)
 def _to_norm(p, squares, numbers):
     """The factor that gives a row its norm."""
-    squares = _one(squares)
+    squares = _first_lane(squares)
     size = simd.add(simd.sqrt(simd.mul(squares, simd.like(squares, numbers[1]))), simd.like(squares, 1e-12))
     return simd.like(p, simd.lane(simd.div(simd.like(size, numbers[0]), size), 0))
 

@@ -53,7 +53,7 @@ def quantized_embedding_bag_weights_grad(on, rows, ids: LoDTensor, grad, weights
 @ops.cast.kernel("cpu", "cuda")
 def cast(on, x: Dense, /, *, dtype, out=None):
     check_values(x.dtype, "cast")
-    return on.quantized.copied(x, on.output(x.shape, np.dtype(dtype), out, x))
+    return on.quantized.copy_elements(x, on.output(x.shape, np.dtype(dtype), out, x))
 
 
 @ops.cast.kernel("cpu", "cuda")

@@ -49,5 +49,5 @@ def shrink_rnn_memory_grad(on, x: Dense | LoDTensor, table, grad, /, *, step):
     check_gradient(grad, (rows, *values.shape[1:]))
     out = on.zeros(values.shape, native(values.dtype), values)
     if grad.size:
-        on.copied(on.convert(grad, out.dtype), on.part(out, 0, rows))
+        on.copy_elements(on.convert(grad, out.dtype), on.part(out, 0, rows))
     return out

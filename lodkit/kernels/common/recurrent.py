@@ -101,7 +101,7 @@ def bias_row(on, vector, width, dtype, like):
     row = on.zeros((1, width), dtype, like)
     if vector is not None and width:
         given = to_contiguous(on, vector, dtype).reshape(-1)
-        on.copied(given, on.part(row.reshape(-1), 0, len(given)))
+        on.copy_elements(given, on.part(row.reshape(-1), 0, len(given)))
     return row
 
 

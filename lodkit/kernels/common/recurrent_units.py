@@ -50,7 +50,7 @@ def gru_unit(
     states = on.output((2 * rows, size), kind, None, gates)  # before and after the step, as kernels of gru take them
     products, reset, made = (on.output((rows, n), kind, None, gates) for n in (2 * size, size, size))
     if reset.size:
-        before = on.copied(to_contiguous(on, hidden, kind), on.part(states, 0, rows))
+        before = on.copy_elements(to_contiguous(on, hidden, kind), on.part(states, 0, rows))
         numbers, activations = (0, rows, 0, rows), number_functions(gate_activation, candidate_activation)
         on.matmul(before, by_gates, products)
         on.gru.open_gates(gates, products, bias, states, reset, numbers, activations)

@@ -74,7 +74,7 @@ def gather_selected_rows(on, x, ids, /, *, absent, padding_idx):
     merged, flat = on.merge_rows(x), ids.reshape(-1)
     at = on.selected_rows.find(flat, merged._rows)
     if absent == "raise":
-        bad = on.selected_rows.between(at, -1, 0)
+        bad = on.selected_rows.find_between(at, -1, 0)
         ops.refuse_absent(on.read(on.take_rows(flat, bad)), on.read(bad), padding_idx)
     place = -1
     if padding_idx is not None:

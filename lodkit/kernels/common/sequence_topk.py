@@ -27,7 +27,7 @@ def sequence_topk_grad(on, x: LoDTensor, indices: LoDTensor, grad, /):
     if at >= 0:
         raise bad_index(x, indices, on.read(numbers), at)
     check_gradient(grad, numbers.shape)
-    return on.sequence_topk.placed(rows, grad, x.values)
+    return on.sequence_topk.place_gradient(rows, grad, x.values)
 
 
 @ops.sequence_topk_avg_pooling.kernel("cpu", "cuda")

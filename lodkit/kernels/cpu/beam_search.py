@@ -99,7 +99,7 @@ def take(pre_ids, pre_scores, scores, best, end_id, offsets, beam_size):
 
 
 @jitable
-def _equal(x, y):
+def _are_equal(x, y):
     return x == y or (x != x and y != y)
 
 
@@ -107,9 +107,9 @@ def _equal(x, y):
 def _place(row, best, j, count):
     """Where the j-th best of a prefix is listed: of equal scores the first candidate comes first."""
     x, first, last = row[best[j]], j, j
-    while first > 0 and _equal(row[best[first - 1]], x):
+    while first > 0 and _are_equal(row[best[first - 1]], x):
         first -= 1
-    while last + 1 < count and _equal(row[best[last + 1]], x):
+    while last + 1 < count and _are_equal(row[best[last + 1]], x):
         last += 1
     return first + last - j
 
@@ -128,7 +128,7 @@ def _list(pre_ids, pre_scores, scores, best, end_id, choices, given, ends, words
             parents[at] = r
 
 
-def listed(pre_ids, pre_scores, scores, best, end_id, choices, ends, words, totals, parents):
+def list_choices(pre_ids, pre_scores, scores, best, end_id, choices, ends, words, totals, parents):
     """Fill in ids, scores and prefixes of all that was taken."""
     given, found = choices is not None, np.empty(len(words), scores.dtype)
     choices = choices if given else np.empty((0, 0), np.int64)

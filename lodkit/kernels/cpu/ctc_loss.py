@@ -26,7 +26,7 @@ def _start(rows, count):
 
 
 @jitable
-def _of_labels(labels, first, count, back):
+def _label_tables(labels, first, count, back):
     """The labels of a sequence in order or ``back``, what it takes to skip a blank before each, and room for logs."""
     width = (count + LANES) // LANES * LANES
     names, skips, logs = np.empty(count, np.int64), np.zeros((1, width)), np.full((1, width), -np.inf)
@@ -62,7 +62,7 @@ def _losses(logs, offsets, numbers, bounds, blank, by_times, zero_infinity, out)
     for s in prange(len(out)):
         count, frames = bounds[s + 1] - bounds[s], offsets[s + 1] - offsets[s]
         blanks, labels = _start(2, count)
-        names, skips, found = _of_labels(numbers, bounds[s], count, False)
+        names, skips, found = _label_tables(numbers, bounds[s], count, False)
         for t in range(frames):
             _frame(logs, offsets[s] + t, blank, names, skips, found, blanks, labels, t % 2, (t + 1) % 2)
         loss = -_total(blanks, labels, frames % 2, count)
@@ -104,7 +104,7 @@ def _put(logs, row, blank, turned, shares, scale, out):
 def _walk_back(logs, start, frames, numbers, first, count, blank, blanks, labels, total, scale, out):
     """The paths from the end, and the gradient of each frame on the way."""
     last_blanks, last_labels = _start(2, count)
-    turned, skips, found = _of_labels(numbers, first, count, True)
+    turned, skips, found = _label_tables(numbers, first, count, True)
     shares = np.full((2, blanks.shape[1]), -np.inf)
     for i in range(frames):
         t, now = frames - 1 - i, (i + 1) % 2
@@ -119,7 +119,7 @@ def _gradient(logs, offsets, numbers, bounds, blank, scales, by_times, out):
     for s in prange(len(scales)):
         start, count, frames = offsets[s], bounds[s + 1] - bounds[s], offsets[s + 1] - offsets[s]
         blanks, labels = _start(frames + 1, count)
-        names, skips, found = _of_labels(numbers, bounds[s], count, False)
+        names, skips, found = _label_tables(numbers, bounds[s], count, False)
         for t in range(frames):
             _frame(logs, start + t, blank, names, skips, found, blanks, labels, t, t + 1)
         total, scale = _total(blanks, labels, frames, count), scales[s] / (max(frames, 1) if by_times else 1)

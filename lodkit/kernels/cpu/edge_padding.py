@@ -18,15 +18,15 @@ def pads(data, start, end):
     return np.stack([zero if pad is None else pad for pad in check_pads(data, start, end)])
 
 
-def stretched(offsets, step):
+def stretch_offsets(offsets, step):
     """Offsets of segments that are ``step`` rows longer."""
     return offsets + even(len(offsets) - 1, step)
 
 
-def shortened(offsets, before, behind):
+def shorten_offsets(offsets, before, behind):
     """Offsets of the segments without their padding."""
     check_removed(lengths_of(offsets), before, behind)
-    return stretched(offsets, -(before + behind))
+    return stretch_offsets(offsets, -(before + behind))
 
 
 def edge_sums(data, offsets, before, behind):

@@ -24,7 +24,7 @@ def _cross_entropy(x, label):
 
 
 @jitable
-def _by_logit(x, label, grad):
+def _logit_grad(x, label, grad):
     return simd.mul(grad, simd.sub(simd.sigmoid(x), label))
 
 
@@ -39,14 +39,14 @@ def binary_cross_entropy(logits, labels):
 
 def binary_cross_entropy_grad(logits, labels, grad):
     """The gradient by the logits."""
-    return map_numbers(_by_logit, logits, _like(logits, labels), grad)
+    return map_numbers(_logit_grad, logits, _like(logits, labels), grad)
 
 
 @jitable
-def _by_label(x, grad):
+def _label_grad(x, grad):
     return simd.mul(simd.mul(simd.like(x, -1.0), x), grad)
 
 
-def by_labels(logits, grad):
+def labels_grad(logits, grad):
     """The gradient of binary cross entropy by the labels."""
-    return map_numbers(_by_label, logits, grad)
+    return map_numbers(_label_grad, logits, grad)

@@ -218,7 +218,7 @@ def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
     return out
 
 
-def copied(x, out):
+def copy_elements(x, out):
     """Copy all elements, rounded to the type of ``out``."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if x.size and {native(x.dtype), out.dtype} == HALF_AND_FLOAT:

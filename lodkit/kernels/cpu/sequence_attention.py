@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import matrix, native
 from ...jit import jitable, parallel_kernel, prange, segment_of, settings
 from .primitives.products import LANES, products
-from .primitives.strips import clear, copy, finite, steps, up
+from .primitives.strips import clear, copy, is_finite, round_up, steps
 
 ROW = 64  # a row takes as much beside its scores as so many of them
 WORK = 16  # an element counts as so many of other kernels, when threads are chosen
@@ -20,16 +20,16 @@ TILE = 48  # queries of a strip, a multiple of ROWS
 
 
 @jitable
-def _longest(offsets, first, stop, step):
+def _longest_rows(offsets, first, stop, step):
     """Rows of the longest of some sequences, up to a multiple of ``step``."""
     most = 0
     for s in range(first, stop):
         most = max(most, offsets[s + 1] - offsets[s])
-    return up(most, step)
+    return round_up(most, step)
 
 
 @jitable
-def _empty(rows, columns, like):
+def _empty_rows(rows, columns, like):
     return np.empty((rows, columns), like.dtype)
 
 
@@ -45,11 +45,11 @@ def _attend(width):
         seen = (last if causal else stop) - start
         pack_turned(key, start, seen, h * size, size, keys)
         pack(value, start, seen, h * wide, wide, 1, values)
-        tile = TILE if not causal or finite(value, start, seen, h * wide, wide) else 1
+        tile = TILE if not causal or is_finite(value, start, seen, h * wide, wide) else 1
         for i in range(first, last, tile):
             rows = min(tile, last - i)
             depth = i + rows - start if causal else seen
-            limit = up(depth, width)
+            limit = round_up(depth, width)
             for r in range(rows):
                 copy(query, i + r, h * size, size, scale, queries, r, 0)
             multiply(queries, keys, size, size, rows, limit, False, strip)
@@ -68,10 +68,11 @@ def _attend_kernel(width):
 
     @jitable
     def scratch_for(most, size, wide, like):
-        columns = up(wide, width)
-        keys, values = _empty(most * size, width, like), _empty(most * columns, width, like)
-        strip, result, shares = _empty(TILE, most + width, like), _empty(TILE, columns, like), _empty(TILE, 1, like)
-        return _empty(TILE, size, like), keys, values, strip, result, shares
+        columns = round_up(wide, width)
+        keys, values = _empty_rows(most * size, width, like), _empty_rows(most * columns, width, like)
+        strip, result = _empty_rows(TILE, most + width, like), _empty_rows(TILE, columns, like)
+        shares = _empty_rows(TILE, 1, like)
+        return _empty_rows(TILE, size, like), keys, values, strip, result, shares
 
     @parallel_kernel
     def kernel(query, key, value, like, offsets, heads, scale, causal, parts, out):
@@ -80,7 +81,7 @@ def _attend_kernel(width):
             begin, end = parts[p // heads], parts[p // heads + 1]
             head = segment_of(offsets, begin) if begin < end else 0
             tail = segment_of(offsets, end - 1) + 1 if begin < end else 0
-            scratch = scratch_for(_longest(offsets, head, tail, width), size, wide, like)
+            scratch = scratch_for(_longest_rows(offsets, head, tail, width), size, wide, like)
             for s in range(head, tail):
                 start, stop = offsets[s], offsets[s + 1]
                 first, last = max(begin, start), min(end, stop)
@@ -108,7 +109,7 @@ def _differentiate(width):
     def scores(query, grad, h, start, i, rows, depth, size, wide, scale, causal, by_sequence, by_tile):
         _, turned_keys, turned_values, _, _ = by_sequence
         queries, packed_queries, grads, packed_grads, strip, by_scores, _ = by_tile
-        limit = up(depth, width)
+        limit = round_up(depth, width)
         for r in range(rows):
             copy(query, i + r, h * size, size, scale, queries, r, 0)
             copy(grad, i + r, h * wide, wide, 1, grads, r, 0)
@@ -127,8 +128,8 @@ def _differentiate(width):
         by_query, by_key, by_value = out
         seen = stop - start
         prepare(key, value, h, start, seen, size, wide, by_sequence)
-        known = finite(query, start, seen, h * size, size) and finite(key, start, seen, h * size, size)
-        tile = TILE if not causal or (known and finite(grad, start, seen, h * wide, wide)) else 1
+        known = is_finite(query, start, seen, h * size, size) and is_finite(key, start, seen, h * size, size)
+        tile = TILE if not causal or (known and is_finite(grad, start, seen, h * wide, wide)) else 1
         for i in range(start, stop, tile):
             rows = min(tile, stop - i)
             depth = i + rows - start if causal else seen
@@ -151,18 +152,18 @@ def _gradient_kernel(width):
 
     @jitable
     def for_sequence(most, size, wide, like):
-        a, b = up(size, width), up(wide, width)
-        by_keys, by_values = _empty(most, a, like), _empty(most, b, like)
-        turned = _empty(most * size, width, like), _empty(most * wide, width, like)
-        return _empty(most * a, width, like), *turned, by_keys, by_values
+        a, b = round_up(size, width), round_up(wide, width)
+        by_keys, by_values = _empty_rows(most, a, like), _empty_rows(most, b, like)
+        turned = _empty_rows(most * size, width, like), _empty_rows(most * wide, width, like)
+        return _empty_rows(most * a, width, like), *turned, by_keys, by_values
 
     @jitable
     def for_tile(most, size, wide, like):
-        a, b = up(size, width), up(wide, width)
-        queries, grads = _empty(TILE, size, like), _empty(TILE, wide, like)
-        packed_queries, packed_grads = _empty(TILE * a, width, like), _empty(TILE * b, width, like)
-        strip, by_scores = _empty(TILE, most + width, like), _empty(TILE, most + width, like)
-        return queries, packed_queries, grads, packed_grads, strip, by_scores, _empty(TILE, a, like)
+        a, b = round_up(size, width), round_up(wide, width)
+        queries, grads = _empty_rows(TILE, size, like), _empty_rows(TILE, wide, like)
+        packed_queries, packed_grads = _empty_rows(TILE * a, width, like), _empty_rows(TILE * b, width, like)
+        strip, by_scores = _empty_rows(TILE, most + width, like), _empty_rows(TILE, most + width, like)
+        return queries, packed_queries, grads, packed_grads, strip, by_scores, _empty_rows(TILE, a, like)
 
     @parallel_kernel
     def kernel(query, key, value, grad, like, offsets, heads, scale, causal, parts, by_query, by_key, by_value):
@@ -170,7 +171,7 @@ def _gradient_kernel(width):
         out = by_query, by_key, by_value
         for p in prange(heads * (len(parts) - 1)):
             h, first, last = p % heads, parts[p // heads], parts[p // heads + 1]
-            most = _longest(offsets, first, last, width)
+            most = _longest_rows(offsets, first, last, width)
             a, b = for_sequence(most, size, wide, like), for_tile(most, size, wide, like)
             for s in range(first, last):
                 start, stop = offsets[s], offsets[s + 1]

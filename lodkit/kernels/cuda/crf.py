@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from ...arrays.cuda import convert, copied, cuda, device, elementwise, launch, vector
+from ...arrays.cuda import convert, copy_elements, cuda, device, elementwise, launch, vector
 from ...jit import simd
 from .primitives.offsets import offsets_like
 from .primitives.reduce_kernels import ALL, WARP
@@ -190,7 +190,7 @@ def losses(values, transition, labels, offsets, out):
     """Put the negative log-likelihood of each sequence into ``out``."""
     emission, transition, numbers = _prepare(values, transition, offsets)
     before = _walk(emission, transition, numbers)
-    copied(_totals(before, emission, transition, convert(labels, np.int64), numbers)[1], out)
+    copy_elements(_totals(before, emission, transition, convert(labels, np.int64), numbers)[1], out)
 
 
 def gradients(values, transition, labels, grad, offsets, by_emission, by_transition):
@@ -205,7 +205,7 @@ def gradients(values, transition, labels, grad, offsets, by_emission, by_transit
     part = max(ROWS, -(-rows // MOST))
     sums = emission.like((-(-rows // part), *transition.shape))
     _differentiate_pairs.into(sums, before, emission, after, transition, *given, rows, part, by_rows)
-    copied(by_rows, by_emission)
+    copy_elements(by_rows, by_emission)
     _sum_parts.into(by_transition, sums, len(sums), transition.size)
 
 

@@ -175,7 +175,7 @@ def _chains(numbers, bounds):
     return follows, leads
 
 
-def _sent(logs, *arrays):
+def _send_arrays(logs, *arrays):
     """NumPy's arrays on the device; an empty one has an address."""
     return [logs.send(x if len(x) else np.zeros(1, np.int64)) for x in arrays]
 
@@ -184,7 +184,7 @@ def _paths(logs, offsets, numbers, bounds, places, rows, blank, by_times, zero_i
     """Inputs on the device, the losses, and the paths that led to them."""
     logs = logs if logs.size else logs.like((1, logs.columns))
     out, room = logs.like((len(offsets) - 1,), np.float64), (int(places[-1]),)
-    sent = [offsets_like(logs, offsets).offsets, *_sent(logs, numbers, bounds, places)]
+    sent = [offsets_like(logs, offsets).offsets, *_send_arrays(logs, numbers, bounds, places)]
     blanks, labels = logs.like(room, np.float64), logs.like(room, np.float64)
     numbers = blank, logs.columns, rows, int(by_times), int(zero_infinity), len(out)
     launch(_forward, len(out) * THREADS, logs, *sent, *numbers, blanks, labels, out, block=THREADS)
@@ -203,7 +203,7 @@ def gradient(logs, offsets, numbers, bounds, blank, scales, by_times):
     places = lengths_to_offsets(size_products(np.diff(offsets) + 1, states, "frames * labels"))
     logs, sent, *paths = _paths(logs, offsets, numbers, bounds, places, 0, blank, False, False)
     room = [logs.like((2 * total_size(states, "the labels"),), np.float64) for _ in range(3)]
-    inputs = *sent, *_sent(logs, *_chains(numbers, bounds)), blank, logs.columns, int(by_times), len(states)
+    inputs = *sent, *_send_arrays(logs, *_chains(numbers, bounds)), blank, logs.columns, int(by_times), len(states)
     out = logs.like(logs.shape)
     launch(_backward, len(states) * THREADS, logs, *inputs, *paths, scales, *room, out, block=THREADS)
     return out

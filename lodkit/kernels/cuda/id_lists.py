@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from ...arrays.cuda import convert, copied, elementwise, fill, ids_of, vector, view
+from ...arrays.cuda import convert, copy_elements, elementwise, fill, ids_of, vector, view
 from ...lod import LoDTensor, frozen
 from ...ops import id_lists as ops
 from .conversions import from_ids, integers, offsets_to_lengths
@@ -47,7 +47,7 @@ def merge_id_lists(*lists: LoDTensor):
     ends = [*itertools.accumulate(x.size for x in views)]
     ids = views[0].like((ends[-1],), np.int64)
     for x, end in zip(views, ends, strict=True):
-        copied(x, ids.part(end - x.size, end))
+        copy_elements(x, ids.part(end - x.size, end))
     (low, high), distinct = extremes(ids), None
     if (high - low + 1) * count > LARGEST:  # a key holds no sample and such an id, but the number of its run
         found = runs_of_numbers(ids)

@@ -11,13 +11,13 @@ from ...arrays.cuda import cuda, device, elementwise, fill, ids_of, launch, vect
 from ...ops import lengths as ops
 from .conversions import from_lengths, integers, to_offsets
 from .primitives.gather import gather
-from .primitives.offsets import found_in, settings
+from .primitives.offsets import find_facts, settings
 from .primitives.reduce_kernels import ALL, WARP
 from .primitives.scan import WARP_BITS
 
 
 @device
-def before(values, a, b):
+def comes_before(values, a, b):
     """True if position a comes before b: NaN first, then larger values; of equal ones the first. None is -1."""
     if a < 0 or b < 0:
         return a >= 0
@@ -28,7 +28,7 @@ def before(values, a, b):
 
 
 @functools.cache
-def top_k_kernel(given, before=before):
+def top_k_kernel(given, before=comes_before):
     """Kernel in which a warp finds, k times, the first of the rest of its segment: of rows, or of given candidates.
 
     ``before`` says which of two positions comes first. A segment has ``times`` as many candidates as its offsets say.
@@ -79,7 +79,7 @@ def largest(values, offsets, k):
 
 
 @elementwise
-def _within(i, positions, offsets, k, indices):
+def _to_segment_index(i, positions, offsets, k, indices):
     position = vector.number(positions, i)
     indices[i] = position - vector.number(offsets, i // k) if position >= 0 else -1
 
@@ -92,7 +92,7 @@ def lengths_top_k(values, lengths, /, *, k):
     positions = largest(values, offsets, k)
     top, n = values.like(positions.shape), positions.size
     gather(values, positions.reshape(n), None, top.reshape(n))
-    return top.array, _within.into(positions.like(positions.shape), positions, offsets.offsets, k).array
+    return top.array, _to_segment_index.into(positions.like(positions.shape), positions, offsets.offsets, k).array
 
 
 @elementwise
@@ -116,7 +116,7 @@ def lengths_top_k_grad(values, lengths, indices, grad, /):
     offsets = to_offsets(lengths, "lengths", len(values)).offsets
     ops.check_indices(indices, len(offsets) - 1)
     k, n = indices.columns, indices.size
-    at = found_in(_first_outside, indices, offsets, k, count=1)[0] if n else -1
+    at = find_facts(_first_outside, indices, offsets, k, count=1)[0] if n else -1
     if at >= 0:
         raise ops.bad_index(indices.read(), np.diff(offsets.read()), *divmod(at, k))
     check_gradient(grad, indices.shape)

@@ -21,7 +21,7 @@ def binary_cross_entropy_grad(logits, labels, grad):
         return rounded(logits, g * (1 / (1 + xp.exp(-x)) - xp.astype(z, x.dtype)))
 
 
-def by_labels(logits, grad):
+def labels_grad(logits, grad):
     """The gradient of binary cross entropy by the labels."""
     _, x, g = computing(logits, grad)
     with np.errstate(all="ignore"):

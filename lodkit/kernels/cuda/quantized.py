@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...arrays.cuda import convert, fill, launch
-from ...arrays.cuda import copied as copied
+from ...arrays.cuda import copy_elements as copy_elements
 from ...ops.quantized import FLOAT, PARAMS
 from .primitives.offsets import offsets_like
 from .primitives.quantized import WARP, bag_kernel, dequantize_kernel, quantize_kernel

@@ -12,7 +12,7 @@ from .primitives.reduce_kernels import ALL, WARP
 
 
 @device
-def _upto_in_warp(x, lane):
+def _scan_warp(x, lane):
     """The sum over this lane and those before it."""
     for k in range(5):
         below = cuda.shfl_up_sync(ALL, simd.lane(x, 0), 1 << k)
@@ -35,7 +35,7 @@ def _column_kernel(exclusive, reverse, given):
             while k - lane < stop - start:
                 i = stop - 1 - k if reverse else start + k
                 x = vector.load_where(k < stop - start, values, i, 1)
-                upto = _upto_in_warp(x, lane)
+                upto = _scan_warp(x, lane)
                 before = cuda.shfl_up_sync(ALL, simd.lane(upto, 0), 1)
                 everything = cuda.shfl_sync(ALL, simd.lane(upto, 0), WARP - 1)
                 if exclusive:

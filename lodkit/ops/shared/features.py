@@ -87,10 +87,8 @@ def check_keys(values, keys, feature_keys):
         raise LoDLevelError(
             f"features have a row per key (lod_level 1) or a list per key (lod_level 2), values have {values.lod_level}"
         )
-    keys, read = (
-        integers(to_numpy(keys, "keys"), "keys"),
-        integers(to_numpy(feature_keys, "feature_keys"), "feature_keys"),
-    )
+    keys = integers(to_numpy(keys, "keys"), "keys")
+    read = integers(to_numpy(feature_keys, "feature_keys"), "feature_keys")
     entries = int(values.lod()[0][-1])
     if keys.shape != (entries,):
         raise ShapeMismatchError(f"keys have shape {keys.shape}, the values {entries} entries; give one key per entry")

@@ -65,7 +65,7 @@ def fill(out, number):
 fill_rows = fill
 
 
-def copied(source, out):
+def copy_elements(source, out):
     """Copy all elements, in order, rounded to the type of ``out``."""
     out[...] = source
     return out

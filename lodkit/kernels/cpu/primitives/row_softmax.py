@@ -11,7 +11,7 @@ from ....arrays import output
 from ....jit import jitable, parallel_kernel, prange, simd
 from .device import rounded
 from .flat_kernels import LANES
-from .map_numbers import in_one_type
+from .map_numbers import to_common_type
 
 CHUNK = 1 << 14  # numbers
 BLOCK = 64 * LANES  # numbers that are summed in their own type
@@ -151,7 +151,7 @@ def _rows(x):
 
 def softmax_last(x):
     """The softmax along the last axis."""
-    kind, y = in_one_type(x)
+    kind, y = to_common_type(x)
     out = output(x.shape, kind)
     if out.size:
         (rows, chunk), (target, _) = _rows(y), _rows(out)
@@ -161,7 +161,7 @@ def softmax_last(x):
 
 def softmax_grad_last(y, grad):
     """The gradient of ``softmax_last``, by its result: ``(grad - sum(grad * y)) * y``."""
-    kind, shares, grad = in_one_type(y, grad)
+    kind, shares, grad = to_common_type(y, grad)
     out = output(y.shape, kind)
     if out.size:
         (rows, chunk), (grads, _), (target, _) = map(_rows, (shares, grad, out))
@@ -171,7 +171,7 @@ def softmax_grad_last(y, grad):
 
 def cross_entropy(x, labels):
     """Minus the logarithm of the softmax of each row at its label, ``(rows, 1)``; labels are checked."""
-    kind, y = in_one_type(x)
+    kind, y = to_common_type(x)
     out = output((len(x), 1), kind)
     if out.size:
         rows, chunk = _rows(y)
@@ -181,7 +181,7 @@ def cross_entropy(x, labels):
 
 def cross_entropy_grad(x, labels, grad):
     """The gradient of ``cross_entropy`` by x."""
-    kind, y, grad = in_one_type(x, grad)
+    kind, y, grad = to_common_type(x, grad)
     out = output(x.shape, kind)
     if out.size:
         rows, chunk = _rows(y)

@@ -47,7 +47,7 @@ def _access(width):
 
 
 @functools.cache
-def _across(width, step):
+def _lane_combiner(width, step):
     """Combiner of the lanes of a single column into one; columns side by side stay apart."""
     flat = width == FLAT
 
@@ -59,7 +59,7 @@ def _across(width, step):
 
 
 @functools.cache
-def _along(width):
+def _lane_broadcast(width):
     """Broadcast of one lane over a run."""
     flat = width == FLAT
 
@@ -117,8 +117,8 @@ def softmax_kernel(width):
     over a NaN, whose exponential makes the total NaN.
     """
     flat = width == FLAT
-    (read, fetch, write, step, lanes), along = _access(width), _along(width)
-    largest, added, odd_column = _across(width, simd.larger), _across(width, simd.add), _odd_column(flat)
+    (read, fetch, write, step, lanes), along = _access(width), _lane_broadcast(width)
+    largest, added, odd_column = _lane_combiner(width, simd.larger), _lane_combiner(width, simd.add), _odd_column(flat)
 
     @jitable
     def largest_of(values, start, stop, j):
@@ -213,7 +213,7 @@ def products_kernel(width, logs):
 
 @functools.cache
 def _total_of(width, logs):
-    (read, _, _, step, lanes), added = _access(width), _across(width, simd.add)
+    (read, _, _, step, lanes), added = _access(width), _lane_combiner(width, simd.add)
 
     @jitable
     def total_of(out, grad, start, stop, j, block):
@@ -235,7 +235,7 @@ def gradient_kernel(width, logs):
     are given.
     """
     flat = width == FLAT
-    (read, _, write, step, lanes), along, total_of = _access(width), _along(width), _total_of(width, logs)
+    (read, _, write, step, lanes), along, total_of = _access(width), _lane_broadcast(width), _total_of(width, logs)
 
     @parallel_kernel
     def kernel(out, grad, offsets, chunk, block, totals, result):

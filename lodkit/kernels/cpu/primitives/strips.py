@@ -66,7 +66,7 @@ def steps(width):
 
 
 @jitable
-def up(number, step):
+def round_up(number, step):
     """The next multiple."""
     return (number + step - 1) // step * step
 
@@ -84,7 +84,7 @@ def copy(x, i, j, columns, factor, out, row, to):
 
 
 @jitable(nrt=False)
-def finite(x, first, rows, j, columns):
+def is_finite(x, first, rows, j, columns):
     """True if no element of ``x[first : first + rows, j : j + columns]`` is infinite or NaN."""
     for i in range(first, first + rows):
         for k in range(0, columns, STEP):

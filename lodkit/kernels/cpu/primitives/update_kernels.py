@@ -59,7 +59,7 @@ def run_sum_of(width, weighted=False):
 
 
 @jitable
-def _sorted(at, order, starts):
+def _sorted_runs(at, order, starts):
     """The rows that a kernel updates, and their runs: those given, or of a handful of unsorted rows without any.
 
     In the kernel, so that such an update is one call of compiled code.
@@ -86,7 +86,7 @@ def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, 
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
-        at, order, starts = _sorted(at, order, starts)
+        at, order, starts = _sorted_runs(at, order, starts)
         for c in prange((len(order) + chunk - 1) // chunk):
             for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):
                 row, start, stop = at[u], starts[u], starts[u + 1]
@@ -180,7 +180,7 @@ def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=Fal
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
-        at, order, starts = _sorted(at, order, starts)
+        at, order, starts = _sorted_runs(at, order, starts)
         for c in prange((len(order) + chunk - 1) // chunk):
             sums = _row_like(param)
             for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):

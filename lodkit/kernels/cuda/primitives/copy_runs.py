@@ -11,7 +11,7 @@ from ....jit import simd
 from ....lod import LoDTensor
 from ....lod.offsets import lengths_to_offsets
 from .gather import put_rows
-from .offsets import sent_once
+from .offsets import send_once
 from .reduce import group_of, width_of
 from .row_kernels import segment_of
 
@@ -81,7 +81,7 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
         sent = source.send(np.concatenate(runs if is_even else [*runs, slots]))  # in one transfer
         starts, stops, slots = sent.part(0, n), sent.part(n, 2 * n), slots if is_even else sent.part(2 * n, len(sent))
     else:
-        runs, slots = (sent_once(source, x) if type(x) is np.ndarray else x for x in (runs, slots))
+        runs, slots = (send_once(source, x) if type(x) is np.ndarray else x for x in (runs, slots))
         count = len(slots if runs_are_even else runs) - 1
         starts, stops = runs, runs if runs_are_even else runs.part(1, count + 1)
     columns = out.columns

@@ -16,7 +16,7 @@ from ....arrays.cuda import check_vector as check_vector
 from ....arrays.cuda import checked_ids as checked_ids
 from ....arrays.cuda import checked_ids as ids_in_range  # noqa: F401
 from ....arrays.cuda import convert as convert
-from ....arrays.cuda import copied as copied
+from ....arrays.cuda import copy_elements as copy_elements
 from ....arrays.cuda import fill as fill
 from ....arrays.cuda import ids_of as integers
 from ....arrays.cuda import refuse_overlap as refuse_overlap
@@ -32,15 +32,15 @@ def launcher(function):
 
     @functools.wraps(function)
     def launch(*inputs, **attrs):
-        given = list(map(_given, inputs))
+        given = list(map(_to_view, inputs))
         result = function(sys.modules[__name__], *given, **attrs)
-        return inputs[0] if type(result) is SelectedRows and result is given[0] else _returned(result)
+        return inputs[0] if type(result) is SelectedRows and result is given[0] else _to_array(result)
 
     launch.__kwdefaults__ = function.__kwdefaults__
     return launch
 
 
-def _given(x):
+def _to_view(x):
     if isinstance(x, LoDTensor):
         if len(x._lod) > 1:
             x._row_offsets(0)  # kept with x: offsets are sent to the device once
@@ -52,15 +52,15 @@ def _given(x):
     return x if x is None or isinstance(x, RankTable) else view(x)
 
 
-def _returned(x):
+def _to_array(x):
     if isinstance(x, tuple):
-        return tuple(map(_returned, x))
+        return tuple(map(_to_array, x))
     if isinstance(x, LoDTensor):
-        made = x._wrap(_returned(x.values), x._lod, x._base)
+        made = x._wrap(_to_array(x.values), x._lod, x._base)
         made._rows = x._rows
         return made
     if isinstance(x, SelectedRows):
-        return x._wrap(_returned(x._rows), _returned(x.value), x.height, x.is_merged, x._runs)
+        return x._wrap(_to_array(x._rows), _to_array(x.value), x.height, x.is_merged, x._runs)
     return x.array if type(x) is View else x
 
 

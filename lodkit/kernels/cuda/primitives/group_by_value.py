@@ -48,7 +48,7 @@ def _add(i, numbers, by, out):
     out[i] = vector.number(numbers, i) + by
 
 
-def _shifted(numbers, by):
+def _shift_numbers(numbers, by):
     return _add.into(numbers.like(numbers.shape, np.int64), numbers, by)
 
 
@@ -63,7 +63,7 @@ def _with_low_parts(i, ranks, numbers, out):
 
 
 @elementwise
-def _whole(i, keys, highs, out):
+def _join_key(i, keys, highs, out):
     key = vector.number(keys, i)
     high = vector.number(highs, key >> LOW_BITS)
     out[i] = (high << LOW_BITS) | (key & ((1 << LOW_BITS) - 1))
@@ -73,7 +73,7 @@ def _runs_far_apart(numbers):
     highs = runs_of_numbers(_high_parts.into(numbers.like(numbers.shape, np.int64), numbers))
     keys = _with_low_parts.into(numbers.like(numbers.shape, np.int64), run_of_each(highs), numbers)
     found = runs_below(keys, len(highs.rows) << LOW_BITS)
-    return found._replace(rows=_whole.into(found.rows.like(found.rows.shape), found.rows, highs.rows))
+    return found._replace(rows=_join_key.into(found.rows.like(found.rows.shape), found.rows, highs.rows))
 
 
 def runs_of_numbers(numbers):
@@ -82,8 +82,8 @@ def runs_of_numbers(numbers):
     if low >= 0 and high < LARGEST:
         return runs_below(numbers, high + 1)
     if low >= -LARGEST and high - low < LARGEST:
-        found = runs_below(_shifted(numbers, -low), high - low + 1)
-        return found._replace(rows=_shifted(found.rows, low))
+        found = runs_below(_shift_numbers(numbers, -low), high - low + 1)
+        return found._replace(rows=_shift_numbers(found.rows, low))
     return _runs_far_apart(numbers)
 
 

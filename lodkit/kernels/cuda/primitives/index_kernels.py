@@ -38,7 +38,7 @@ def index_kernel(largest, width, stride, gather, of_tiles, kind):
     read, before = reader(width, gather), _order(largest)
 
     @device
-    def across(best, at):
+    def combine_lanes(best, at):
         """The first of the extremes that a warp's lanes have found."""
         for k in range(5):
             other, place = cuda.shfl_xor_sync(ALL, best, 1 << k), cuda.shfl_xor_sync(ALL, at, 1 << k)
@@ -64,7 +64,7 @@ def index_kernel(largest, width, stride, gather, of_tiles, kind):
                         if at[k] < 0 or before(number, best[k]):
                             best[k], at[k] = number, vector.number(places, i * columns + j + k) if of_tiles else i
                 if stride > 1:
-                    best[0], at[0] = across(best[0], at[0])
+                    best[0], at[0] = combine_lanes(best[0], at[0])
                 for k in range(width):
                     if stride == 1 or lane == 0:
                         vector.store(out, s * columns + j + k, simd.full(values, 1, best[k]))

@@ -119,7 +119,7 @@ def weight_totals(reduce, weights, offsets, dtype):
 
 
 @functools.lru_cache(4096)
-def _chosen(reduce, columns, dtypes, misaligned, gather, weighted, by_totals, notes):
+def _choose_kernel(reduce, columns, dtypes, misaligned, gather, weighted, by_totals, notes):
     """The kernel of a reduction, and the exponent of 2 of the threads that take a segment."""
     shared = columns == 1 and reduce not in ENDS
     width = aligned_width(columns, dtypes, misaligned)
@@ -135,7 +135,7 @@ def launch_reduction(reduce, values, ids, weights, padding_idx, totals, rows, of
     columns, height, segments = out.columns, values.shape[0], offsets.shape[0] - 1
     misaligned = values.pointer % VECTOR, out.pointer % VECTOR
     given = ids is not None, weights is not None, totals is not None, first is not None
-    kernel, bits = _chosen(reduce, columns, (values.dtype, out.dtype), misaligned, *given)
+    kernel, bits = _choose_kernel(reduce, columns, (values.dtype, out.dtype), misaligned, *given)
     if not height:
         values = values.like((1, *values.shape[1:]))  # bad ids alone, which read nothing, still name an address
     launch(

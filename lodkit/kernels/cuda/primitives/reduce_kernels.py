@@ -36,7 +36,7 @@ def reader(width, gather, notes=False):
     return read
 
 
-def across(step, stride):
+def combine_lanes(step, stride):
     """Combine the values of a warp's lanes, where a warp shares a segment; every lane gets the result."""
     if stride == 1:
         return device(lambda x: x)
@@ -54,7 +54,7 @@ def across(step, stride):
 
 def fold_of(step, zero, width, stride, gather, weighted=False, notes=False):
     """Fold of the rows by ``step``, from ``zero`` on, or from the first row if that is None: a sum, an extreme."""
-    read, combine = reader(width, gather, notes), across(step, stride)
+    read, combine = reader(width, gather, notes), combine_lanes(step, stride)
     from_first, zero = zero is None, 0 if zero is None else zero
 
     @device
@@ -80,7 +80,7 @@ def _logsumexp(width, stride, gather, weighted, notes, divides):
 
     A mean divides their total by ``by``: to subtract the logarithm of that would cancel. Tiles have ``weights``.
     """
-    read, combine = reader(width, gather), across(simd.add, stride)
+    read, combine = reader(width, gather), combine_lanes(simd.add, stride)
     largest = fold_of(simd.maximum, None, width, stride, gather, notes=notes)
 
     @device

@@ -6,7 +6,7 @@ import functools
 
 from ....arrays.cuda import cuda, device, elementwise, vector
 from ....jit import simd
-from .reduce_kernels import WARP, across, reader
+from .reduce_kernels import WARP, combine_lanes, reader
 
 RUN = 16  # rows that a group of threads takes one after another: it searches for the segment of the first only
 
@@ -82,14 +82,14 @@ def place_kernel(which):
     """The gradient to one row of a segment, zeros to the others: a = grad, b = where, for each column."""
 
     @device
-    def chosen(i, s, at, where, offsets):
+    def is_chosen(i, s, at, where, offsets):
         if which == 0:
             return i == offsets[s]
         return i == offsets[s + 1] - 1 if which == 1 else i == vector.number(where, at)
 
     def place(i, s, j, grad, where, unused, ids, offsets, padding, height, columns, out):
         at = s * columns + j
-        vector.store(out, i * columns + j, vector.load_where(chosen(i, s, at, where, offsets), grad, at, 1))
+        vector.store(out, i * columns + j, vector.load_where(is_chosen(i, s, at, where, offsets), grad, at, 1))
 
     return row_kernel(place)
 
@@ -148,7 +148,7 @@ def shares_kernel(i, s, j, grad, exponentials, totals, ids, offsets, padding, he
 
 
 @elementwise
-def others(at, values, grad, offsets, columns, before, out):
+def product_of_others(at, values, grad, offsets, columns, before, out):
     """``out[i] = grad[s]`` times the product of the segment's other rows: a thread goes a column down, and up again."""
     s, j = at // columns, at % columns
     product = vector.load(grad, at, 1)
@@ -166,7 +166,7 @@ def others(at, values, grad, offsets, columns, before, out):
 @functools.cache
 def products_kernel(gather, centred):
     """Each row's sum of ``x[i] * grad[s]``, or of ``(x[i] - base[s]) * grad[s] / totals[s]``: a warp takes a row."""
-    read, combine = reader(1, gather), across(simd.add, WARP)
+    read, combine = reader(1, gather), combine_lanes(simd.add, WARP)
 
     @cuda.jit
     def kernel(values, ids, base, grad, totals, offsets, padding, height, columns, segments, rows, out):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....arrays.cuda import View, copied, elementwise, fill, slots, vector
+from ....arrays.cuda import View, copy_elements, elementwise, fill, slots, vector
 from .offsets import LONG, settings
 
 SPARE = 1 << 20  # bytes that a table may have behind its runs
@@ -65,4 +65,4 @@ def first_rows(found, table):
     """The rows of a table that were found; a copy where those behind them would keep much more memory."""
     size = table.columns * table.dtype.itemsize
     part, behind = table.part(0, found), (len(table) - found) * size
-    return copied(part, part.like(part.shape)) if behind > max(SPARE, found * size // 2) else part
+    return copy_elements(part, part.like(part.shape)) if behind > max(SPARE, found * size // 2) else part

@@ -50,7 +50,7 @@ def counts_in_warp(x):
 
 
 @device
-def before_warp(total, totals):
+def sum_before_warp(total, totals):
     """Sums of one int64 per warp: over the earlier warps of the block, and over all.
 
     All threads have to call it, and to wait for each other between two calls. ``totals`` is shared memory for one int64
@@ -67,10 +67,10 @@ def before_warp(total, totals):
 
 
 @device
-def before_thread(x, totals):
+def sum_before_thread(x, totals):
     """Sums of one int64 per thread: over the earlier threads of the block, and over all."""
     upto, total = sums_in_warp(x)
-    before, everything = before_warp(total, totals)
+    before, everything = sum_before_warp(total, totals)
     return before + upto - x, everything
 
 
@@ -87,7 +87,7 @@ def totals_kernel(value):
         while i < stop:
             total += value(x, i, limit)
             i += BLOCK
-        _, total = before_thread(total, shared)
+        _, total = sum_before_thread(total, shared)
         if cuda.threadIdx.x == 0:
             totals[cuda.blockIdx.x] = total
 
@@ -120,7 +120,7 @@ def scan_kernel(value, in_warp, write, given, items):
         if given:
             for c in range(thread, cuda.blockIdx.x, BLOCK):
                 start += vector.number(sums, c)
-            _, start = before_thread(start, totals)
+            _, start = sum_before_thread(start, totals)
         while base < stop:
             i = base + (thread & -WARP) * items + (thread & (WARP - 1))
             left = np.int32(min(stop - i, BLOCK * items))
@@ -133,7 +133,7 @@ def scan_kernel(value, in_warp, write, given, items):
                 inside, here = in_warp(upto[k])
                 upto[k] = total + inside
                 total += here
-            before, everything = before_warp(total, totals)
+            before, everything = sum_before_warp(total, totals)
             for k in range(items):
                 if WARP * k < left:
                     write(x, i + WARP * k, n, limit, start + before + upto[k], out, also)

@@ -16,7 +16,16 @@ from ....arrays.cuda import BLOCK, cuda, device, launch, vector
 from . import cub, scan
 from .reduce_kernels import ALL, WARP
 from .runs import buffers_of_runs
-from .scan import WARP_BITS, WARPS, before_thread, counts_in_warp, number_now, scan_kernel, sums_in_chunks, totals_of
+from .scan import (
+    WARP_BITS,
+    WARPS,
+    counts_in_warp,
+    number_now,
+    scan_kernel,
+    sum_before_thread,
+    sums_in_chunks,
+    totals_of,
+)
 
 DIGIT_BITS = 8
 DIGITS = 1 << DIGIT_BITS  # as many as a block has threads: each looks after one
@@ -113,7 +122,7 @@ def place_digits(counts, totals):
     digit, count = cuda.threadIdx.x, np.int64(0)
     for w in range(WARPS):
         count += counts[w, digit]
-    start, _ = before_thread(count, totals)
+    start, _ = sum_before_thread(count, totals)
     place = start
     for w in range(WARPS):
         here = counts[w, digit]
@@ -131,7 +140,7 @@ def _start_of_chunk(summed):
     @device
     def start_summed(counts, row, chunks, totals):
         row, chunk = row + cuda.threadIdx.x * chunks, cuda.blockIdx.x
-        smaller, _ = before_thread(vector.number(counts, row + chunks - 1), totals)
+        smaller, _ = sum_before_thread(vector.number(counts, row + chunks - 1), totals)
         return smaller + (vector.number(counts, row + chunk - 1) if chunk > 0 else 0)
 
     @device
@@ -142,7 +151,7 @@ def _start_of_chunk(summed):
             here = vector.number(counts, row + c)
             earlier += here if c < cuda.blockIdx.x else 0
             count += here
-        smaller, _ = before_thread(count, totals)
+        smaller, _ = sum_before_thread(count, totals)
         return smaller + earlier
 
     return start_summed if summed else start

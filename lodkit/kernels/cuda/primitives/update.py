@@ -6,11 +6,11 @@ import functools
 
 import numpy as np
 
-from ....arrays.cuda import View, convert, copied, fill, iota, launch, view
+from ....arrays.cuda import View, convert, copy_elements, fill, iota, launch, view
 from ....errors import OutputError
 from ....ops.shared.updates import numbers_in
 from .gather import put_rows
-from .merge import runs_of, sorted_of
+from .merge import runs_of, sort_gradient
 from .offsets import Offsets, settings
 from .reduce import VECTOR, group_of, width_of
 from .reduce_kernels import WARP
@@ -32,16 +32,16 @@ def single_runs(rows):
 
 def _rule_numbers(rule, param):
     """The rule's numbers and those of its adjustment, in the type that the parameter computes in."""
-    return _typed(np.float64 if param.dtype == np.float64 else np.float32, rule.numbers, rule.adjust)
+    return _typed_numbers(np.float64 if param.dtype == np.float64 else np.float32, rule.numbers, rule.adjust)
 
 
 @functools.lru_cache(256)  # 3 us of 50, where the rate stays as it is
-def _typed(kind, numbers, adjust):
+def _typed_numbers(kind, numbers, adjust):
     numbers = (*numbers, *(0.0,) * (NUMBERS - len(numbers)))
     return tuple(numbers_in(np.dtype(kind), numbers, adjust or (0.0,) * 4))
 
 
-def _three(param, states):
+def _fill_states(param, states):
     """Three states, the parameter in place of absent ones."""
     return (*states, param, param, param)[:3]
 
@@ -69,23 +69,22 @@ def update_all(rule, param, states, grad, taken=None):
     width = _width(rule, param.size, param, grad, states)
     kernel = dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
     taken = grad if taken is None else taken
-    launch(
-        kernel, param.size // width, param, *_three(param, states), grad, taken, *_rule_numbers(rule, param), param.size
-    )
+    states, numbers = _fill_states(param, states), _rule_numbers(rule, param)
+    launch(kernel, param.size // width, param, *states, grad, taken, *numbers, param.size)
     _write_also(rule)
 
 
 def _write_also(rule):
     """Make the rule's other writes. An interrupt may come before them: launches are several."""
     for array, value in rule.also:
-        copied(value, array) if isinstance(value, View) else fill(array, value)
+        copy_elements(value, array) if isinstance(value, View) else fill(array, value)
 
 
 def put_together(rows, values, arrays):
     """``array[rows] = value`` of each of some arrays, or of all rows for None."""
     for array, value in zip(arrays, values, strict=True):
         value = convert(value, array.dtype)
-        copied(value, array) if rows is None else put_rows(rows, value, array)
+        copy_elements(value, array) if rows is None else put_rows(rows, value, array)
 
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
@@ -96,7 +95,7 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
     if grad.is_merged:
         at, starts, order = runs_of(grad)
     else:
-        (at, order), starts = sorted_of(grad), None
+        (at, order), starts = sort_gradient(grad), None
     update_runs(rule, param, states, at, starts, order, grad.value, duplicates, taken=taken)
 
 
@@ -122,7 +121,7 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     flags = by_ids, levels, order is not None, merge, bool(rule.adjust), scale is not None
     order, scale = offsets if order is None else order, offsets if scale is None else scale
     taken_by = value if taken is None else taken
-    arrays = param, *_three(param, states), at, order, offsets, value, scale, taken_by, tiles, groups
+    arrays = param, *_fill_states(param, states), at, order, offsets, value, scale, taken_by, tiles, groups
     numbers = *_rule_numbers(rule, param), settings.run_rows, len(param), columns
     if rule.rowwise:
         width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])  # 2: 170 registers

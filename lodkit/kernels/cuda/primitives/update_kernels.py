@@ -13,7 +13,7 @@ import functools
 from ....arrays.cuda import cuda, device, vector
 from ....jit import simd
 from ...common import optimizer_steps
-from .reduce_kernels import WARP, across
+from .reduce_kernels import WARP, combine_lanes
 from .sorted_runs import run_of, sum_of
 
 
@@ -142,7 +142,7 @@ def _row_step(step, width, count, keeps, gather, adjusts, weighted, levels):
     Takes and returns the row's number, as one lane. Every thread reads what only it has written.
     """
     (read, write), gradient = _states(count, width), _gradient(width, gather, adjusts, weighted, levels)
-    (_, _, spread), combine = _row_state(count, keeps), across(simd.add, WARP)
+    (_, _, spread), combine = _row_state(count, keeps), combine_lanes(simd.add, WARP)
     step = device(step)
 
     @device
