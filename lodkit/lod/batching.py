@@ -78,9 +78,9 @@ def _concat_rows(values):
         torch = sys.modules["torch"]
         return torch.cat([torch.as_tensor(v) for v in values])
     one_device("concat", values)
-    from ..arrays.cuda import joined
+    from ..arrays.cuda import join_rows
 
-    return joined(values)
+    return join_rows(values)
 
 
 @surface

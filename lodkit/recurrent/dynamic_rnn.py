@@ -244,6 +244,6 @@ def _joined(parts):
         return parts[0]
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
-    from ..arrays.cuda import joined
+    from ..arrays.cuda import join_rows
 
-    return joined(parts)
+    return join_rows(parts)

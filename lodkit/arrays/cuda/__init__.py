@@ -11,7 +11,7 @@ from .memory import (
     copy_to,
     full_like,
     grad_output_like,
-    joined,
+    join_rows,
     norm,
     output,
     overlap,

@@ -129,7 +129,7 @@ def grad_output_like(values, given):
     return given if found.dtype == like.dtype else convert(found, like.dtype).array
 
 
-def joined(arrays):
+def join_rows(arrays):
     """Concatenate arrays along their rows."""
     xs = [view(array) for array in arrays]
     for i, x in enumerate(xs):

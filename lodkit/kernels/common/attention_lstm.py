@@ -32,7 +32,7 @@ class _Attention:
         self.on, self.xp, self.x, self.ends = on, xp, x, ends
         self.scores, self.scale, self.shift = scores, scale, shift
         segments = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-        self.segments, self.offsets = on.computing(on.send(x, segments))[1], ends
+        self.segments, self.offsets = on.namespace_and_arrays(on.send(x, segments))[1], ends
 
     def mean(self, by_cell):
         """Of the first sequences, one for each number."""
@@ -44,11 +44,11 @@ class _Attention:
         scores = activate(xp, "relu", scores)
         if self.scale is not None:
             scores = activate(xp, "relu", scores * self.scale + self.shift)
-        scores = on.contiguous(scores)
+        scores = on.to_contiguous(scores)
         shares = on.output((n,), self.x.dtype, None, self.x)
         on.softmax_rows(scores, self.offsets, False, shares)
         mean = on.reduce_into(on.part(self.x, 0, n), None, shares, None, self.offsets, "sum", 0.0)
-        return on.computing(mean)[1]
+        return on.namespace_and_arrays(mean)[1]
 
 
 @ops.attention_lstm.kernel("cpu", "cuda")
@@ -78,13 +78,15 @@ def attention_lstm(
         nothing = (on.zeros((len(rows), sizes.size), native(x.dtype), x.values) for _ in range(2))
         return tuple(map(x.with_values, nothing))
     kind = np.dtype(np.float32) if native(x.dtype) == np.float16 else native(x.dtype)
-    source = on.contiguous(on.convert(on.take(x.values, on.send(x.values, rows)), kind))
-    xp, values, cell, attend, w, add = on.computing(source, c0, attention_weight, weight, bias)
-    added, scale, shift = (None if each is None else xp.reshape(on.computing(each)[1], (1,)) for each in numbers)
+    source = on.to_contiguous(on.convert(on.take(x.values, on.send(x.values, rows)), kind))
+    xp, values, cell, attend, w, add = on.namespace_and_arrays(source, c0, attention_weight, weight, bias)
+    added, scale, shift = (
+        None if each is None else xp.reshape(on.namespace_and_arrays(each)[1], (1,)) for each in numbers
+    )
     attend, add = xp.reshape(attend, (-1,)), xp.reshape(add, (1, -1))
-    first = on.computing(on.send(x.values, steps.order))[1]
+    first = on.namespace_and_arrays(on.send(x.values, steps.order))[1]
     cell = xp.take(cell, first, axis=0)
-    hidden = xp.zeros_like(cell) if h0 is None else xp.take(on.computing(h0)[1], first, axis=0)
+    hidden = xp.zeros_like(cell) if h0 is None else xp.take(on.namespace_and_arrays(h0)[1], first, axis=0)
     results = []
     with np.errstate(all="ignore"):
         scores = xp.matmul(values, attend[: sizes.width])
@@ -103,6 +105,6 @@ def attention_lstm(
             hidden = output_gate * activate(xp, cell_activation, cell)
             results.append((hidden, cell))
     at = on.send(x.values, steps.places)
-    found = (on.take(on.contiguous(xp.concat([*states])), at) for states in zip(*results, strict=True))
+    found = (on.take(on.to_contiguous(xp.concat([*states])), at) for states in zip(*results, strict=True))
     with np.errstate(over="ignore"):
         return tuple(x.with_values(on.convert(states, native(x.dtype))) for states in found)

@@ -14,8 +14,8 @@ from ...ops.beam_search_decode import prepare_decode
 @ops.beam_search_decode.kernel("cpu", "cuda")
 def beam_search_decode(on, *steps: LoDTensor, beam_size, end_id):
     ids, scores, walks = prepare_decode(steps, beam_size)
-    words = on.joined([on.convert(x.values, np.dtype(np.int64)).reshape(-1) for x in ids])
-    totals = on.joined([on.convert(x.values, native(x.dtype)).reshape(-1) for x in scores])
+    words = on.join_rows([on.convert(x.values, np.dtype(np.int64)).reshape(-1) for x in ids])
+    totals = on.join_rows([on.convert(x.values, native(x.dtype)).reshape(-1) for x in scores])
     ends, rows = np.zeros(1, np.int64), on.zeros((0,), words.dtype, words)
     if len(walks.lasts):
         parents, lasts = on.send(words, walks.parents), on.send(words, walks.lasts)

@@ -10,7 +10,7 @@ from ...ops.shared.tokens import check_tokens
 
 @ops.ctc_align.kernel("cpu", "cuda")
 def ctc_align(on, x: LoDTensor, /, *, blank, merge_repeated):
-    tokens = on.contiguous(on.convert(x.values, check_tokens("ctc_align", x.values)))
+    tokens = on.to_contiguous(on.convert(x.values, check_tokens("ctc_align", x.values)))
     ends, found = on.ctc_align.align(tokens.reshape(tokens.size), x._row_offsets(), blank, merge_repeated)
     return LoDTensor._wrap(found.reshape(len(found), *x.values.shape[1:]), (*x._lod[:-1], frozen(ends)))
 

@@ -25,7 +25,7 @@ class _Layer:
         self.dtype, self.kind, self.size = native(x.values.dtype), gate_type(x.values.dtype), size
         self.steps = Steps(offsets, reverse)
         self.input_weight, self.weight, self.h0 = (to_contiguous(on, a, self.kind) for a in (input_weight, weight, h0))
-        self.gate_weight, self.candidate_weight = map(on.contiguous, split_weight(on, self.weight, size, layout))
+        self.gate_weight, self.candidate_weight = map(on.to_contiguous, split_weight(on, self.weight, size, layout))
         self.bias = recurrent.bias_row(on, bias, 4 * size, self.kind, x.values)
         self.activations = number_functions(*activations)
         self.origin_mode, self.reset_after = self.modes = tuple(map(int, modes))
@@ -98,8 +98,8 @@ def gru_grad(
     if bias is not None:
         sums = [recurrent.column_sums(on, by_gates)]
         if math.prod(bias.shape) > 3 * size:
-            sums.append(recurrent.column_sums(on, on.contiguous(on.columns_of(by_products, 2 * size, 3 * size))))
-        found.append(on.joined([s.reshape(-1) for s in sums]).reshape(*bias.shape))
+            sums.append(recurrent.column_sums(on, on.to_contiguous(on.columns_of(by_products, 2 * size, 3 * size))))
+        found.append(on.join_rows([s.reshape(-1) for s in sums]).reshape(*bias.shape))
     found += [recurrent.initial_grad(on, by_h, steps, h0, grad_last)] if h0 is not None else []
     with np.errstate(over="ignore"):
         return tuple(on.convert(g, dtype) for g in found)
@@ -107,7 +107,7 @@ def gru_grad(
 
 def _join_weight(on, gates, candidate, size, layout):
     """A weight of its two parts: the reverse of ``split_weight``."""
-    blocks = on.joined([on.contiguous(a).reshape(-1) for a in (gates, candidate)])
+    blocks = on.join_rows([on.to_contiguous(a).reshape(-1) for a in (gates, candidate)])
     if layout == "blocks":
         return blocks.reshape(size, 3 * size)
     row = np.arange(size)[:, None]

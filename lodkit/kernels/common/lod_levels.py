@@ -22,5 +22,5 @@ def lod_append(on, x: Dense | LoDTensor, lengths, /):
 @ops.sequence_reshape.kernel("cpu", "cuda")
 def sequence_reshape(on, x: LoDTensor, /, *, new_dim):
     offsets = frozen(ops.reshaped_offsets(x, new_dim))
-    values = on.contiguous(x.values).reshape(offsets.item(-1), new_dim)
+    values = on.to_contiguous(x.values).reshape(offsets.item(-1), new_dim)
     return LoDTensor._wrap(values, (*x._lod[:-1], offsets))

@@ -89,7 +89,7 @@ def lstm_grad(
     found.append(on.matmul(seen, on.part(by_gates, skipped, len(by_gates)), transpose="left"))
     if bias is not None:
         sums = [recurrent.column_sums(on, by_gates), *(_peephole_grads(on, by_gates, cells, steps, sizes))]
-        found.append(on.joined([s.reshape(-1) for s in sums]).reshape(*bias.shape))
+        found.append(on.join_rows([s.reshape(-1) for s in sums]).reshape(*bias.shape))
     first = (by_h, h0, grad_last), (by_c, c0, grad_last_cell)
     found += [recurrent.initial_grad(on, g, steps, s, last) for g, s, last in first if s is not None]
     found += [by_projection] if projection is not None else []
@@ -132,5 +132,5 @@ def _peephole_grads(on, by_gates, cells, steps, sizes):
         return
     before = on.take_rows(cells, steps.previous)
     for gate, seen in ((1, before), (2, before), (3, on.part(cells, steps.first, steps.first + rows))):
-        part = on.contiguous(on.columns_of(by_gates, gate * size, (gate + 1) * size))
-        yield on.sums_of_products(part, on.contiguous(seen), np.array([0, rows]))
+        part = on.to_contiguous(on.columns_of(by_gates, gate * size, (gate + 1) * size))
+        yield on.sums_of_products(part, on.to_contiguous(seen), np.array([0, rows]))

@@ -14,7 +14,7 @@ def _prepare_pairs(on, x, y, weight):
     """Rows in the type that is computed in, the rows of x times the weight, and what the pairs need to know."""
     dtype, ends = prepare_match(x, y, weight)
     kind = np.dtype(np.float32) if dtype == np.float16 else dtype
-    left, right, factors = (on.contiguous(on.convert(a, kind)) for a in (x.values, y.values, weight))
+    left, right, factors = (on.to_contiguous(on.convert(a, kind)) for a in (x.values, y.values, weight))
     factors = factors.reshape(weight.shape[0], weight.shape[1] * weight.shape[2])
     pairs = x._row_offsets(), y._row_offsets(), ends, weight.shape[1]
     return dtype, left, right, factors, on.matmul(left, factors), pairs
@@ -35,7 +35,7 @@ def match_matrix(on, x, y, weight, /):
 def match_matrix_grad(on, x, y, weight, grad, /):
     dtype, left, right, factors, products, pairs = _prepare_pairs(on, x, y, weight)
     check_gradient(grad, (int(pairs[2][-1]), 1))
-    grad = on.contiguous(on.convert(grad, right.dtype))
+    grad = on.to_contiguous(on.convert(grad, right.dtype))
     by_products = on.zeros(products.shape, right.dtype, right)
     by_y = on.zeros(right.shape, right.dtype, right)
     if grad.size:

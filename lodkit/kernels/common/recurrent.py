@@ -15,7 +15,7 @@ import numpy as np
 
 def to_contiguous(on, array, dtype):
     """An array as C-contiguous memory of a type; None stays None."""
-    return None if array is None else on.contiguous(on.convert(array, dtype))
+    return None if array is None else on.to_contiguous(on.convert(array, dtype))
 
 
 def as_rows(values):
@@ -113,7 +113,7 @@ def previous_states(on, values, initial, steps, dtype):
     rows = on.take_rows(to_contiguous(on, values, dtype), steps.before)
     if initial is None:
         return rows, steps.first
-    return on.joined([on.take_rows(initial, steps.order), rows]), 0
+    return on.join_rows([on.take_rows(initial, steps.order), rows]), 0
 
 
 def column_sums(on, rows):

@@ -81,11 +81,12 @@ def gru_unit_grad(
     weight_layout,
 ):
     size = prepare_gru(x, hidden, weight, bias, gates, reset_hidden, (grad, grad_gates, grad_reset))
-    xp, h, w, gates, reset_hidden = on.computing(hidden, weight, gates, reset_hidden)
+    xp, h, w, gates, reset_hidden = on.namespace_and_arrays(hidden, weight, gates, reset_hidden)
     by_gates, by_candidate = _weights(xp, w, size, weight_layout)
     given = (grad, hidden), (grad_gates, x), (grad_reset, hidden)
     g, g_gates, g_reset = (
-        xp.zeros_like(on.computing(like)[1]) if each is None else on.computing(each)[1] for each, like in given
+        xp.zeros_like(on.namespace_and_arrays(like)[1]) if each is None else on.namespace_and_arrays(each)[1]
+        for each, like in given
     )
     update, reset, candidate = _parts(gates, size) if size else (h, h, h)
     by_update, by_reset, by_last = _parts(g_gates, size) if size else (h, h, h)
@@ -102,7 +103,7 @@ def gru_unit_grad(
         parts = xp.matmul(_transpose(xp, h), both), xp.matmul(_transpose(xp, reset_hidden), by_last)
         by_weight = _join_parts(xp, parts, tuple(weight.shape), weight_layout)
         by_bias = xp.reshape(xp.sum(by_x, axis=0, dtype=xp.float64), (3 * size,) if bias is None else tuple(bias.shape))
-        return on.rounded(x, by_x, by_hidden, by_weight, by_bias)
+        return on.round_like(x, by_x, by_hidden, by_weight, by_bias)
 
 
 @ops.lstm_unit.kernel("cpu", "cuda")

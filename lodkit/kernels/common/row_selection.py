@@ -27,8 +27,8 @@ def split_selected_rows(on, x, /, *, height_sections):
 def concat_selected_rows(on, *xs):
     ops.check_parts(xs)
     starts, height = ops.starts_of(xs)
-    rows = on.joined([on.selected_rows.shift_rows(x._rows, start) for x, start in zip(xs, starts, strict=True)])
-    return SelectedRows._wrap(rows, on.joined([x.value for x in xs]), height, all(x.is_merged for x in xs))
+    rows = on.join_rows([on.selected_rows.shift_rows(x._rows, start) for x, start in zip(xs, starts, strict=True)])
+    return SelectedRows._wrap(rows, on.join_rows([x.value for x in xs]), height, all(x.is_merged for x in xs))
 
 
 @ops.filter_selected_rows.kernel("cpu", "cuda")

@@ -37,7 +37,7 @@ def shape(x: Dense | LoDTensor | SelectedRows, /):
 
 
 def _append_rows(on, xs):
-    return SelectedRows._wrap(on.joined([x._rows for x in xs]), on.joined([x.value for x in xs]), xs[0].height)
+    return SelectedRows._wrap(on.join_rows([x._rows for x in xs]), on.join_rows([x.value for x in xs]), xs[0].height)
 
 
 @ops.sum.kernel("cpu", "cuda")

@@ -37,7 +37,7 @@ def _cut(on, values, levels, start, stop):
 def _join_elements(on, table, array, reverse, out):
     ops.prepare_array(table, array)
     levels = (table._steps, *(end_to_end(x, "elements") for x in zip(*map(levels_of, array), strict=True)))
-    steps = LoDTensor._wrap(on.joined([values_of(x) for x in array]), levels)
+    steps = LoDTensor._wrap(on.join_rows([values_of(x) for x in array]), levels)
     return gather_by_plan(on, plan_parts(steps, 1, table._places(reverse), table._lod), out)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arrays import matrix, output
 from ...jit import jitable, parallel_kernel, prange, simd
-from .primitives.device import rounded
+from .primitives.device import round_like
 from .primitives.flat_kernels import LANES
 from .primitives.map_numbers import to_common_type
 
@@ -107,7 +107,7 @@ def normal_rows(x, scale, bias, epsilon):
         rows, target = matrix(y), matrix(out)
         chunk = max(1, CHUNK // rows.shape[1])
         _normalize(2 * out.size, rows, _row(scale, rows, 1), _row(bias, rows, 0), epsilon, chunk, target)
-    return rounded(x, out)
+    return round_like(x, out)
 
 
 def gradients(x, scale, grad, epsilon):
@@ -119,4 +119,4 @@ def gradients(x, scale, grad, epsilon):
     if out.size:
         rows = matrix(y)
         _differentiate(4 * out.size, rows, matrix(grad), _row(scale, rows, 1), epsilon, chunk, sums, matrix(out))
-    return rounded(x, out, *(sums[k::2].sum(axis=0).reshape(item) for k in (0, 1)))
+    return round_like(x, out, *(sums[k::2].sum(axis=0).reshape(item) for k in (0, 1)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....arrays import output
 from ....jit import jitable, parallel_kernel, prange, settings, simd
-from .device import rounded
+from .device import round_like
 from .flat_kernels import LANES
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -76,4 +76,4 @@ def map_numbers(step, *arrays):
             compiled_small_map(step, len(rows), kind)(rows, target)
         else:
             _kernel(step, len(rows))(out.size, rows, target)
-    return out if like.dtype is kind else rounded(like, out)
+    return out if like.dtype is kind else round_like(like, out)

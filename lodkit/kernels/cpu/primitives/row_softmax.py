@@ -9,7 +9,7 @@ import numpy as np
 
 from ....arrays import output
 from ....jit import jitable, parallel_kernel, prange, simd
-from .device import rounded
+from .device import round_like
 from .flat_kernels import LANES
 from .map_numbers import to_common_type
 
@@ -156,7 +156,7 @@ def softmax_last(x):
     if out.size:
         (rows, chunk), (target, _) = _rows(y), _rows(out)
         _softmax(4 * out.size, rows, chunk, target)
-    return rounded(x, out)
+    return round_like(x, out)
 
 
 def softmax_grad_last(y, grad):
@@ -166,7 +166,7 @@ def softmax_grad_last(y, grad):
     if out.size:
         (rows, chunk), (grads, _), (target, _) = map(_rows, (shares, grad, out))
         _differentiate(2 * out.size, rows, grads, chunk, target)
-    return rounded(y, out)
+    return round_like(y, out)
 
 
 def cross_entropy(x, labels):
@@ -176,7 +176,7 @@ def cross_entropy(x, labels):
     if out.size:
         rows, chunk = _rows(y)
         _losses(4 * x.size, rows, labels, chunk, out)
-    return rounded(x, out)
+    return round_like(x, out)
 
 
 def cross_entropy_grad(x, labels, grad):
@@ -186,4 +186,4 @@ def cross_entropy_grad(x, labels, grad):
     if out.size:
         rows, chunk = _rows(y)
         _gradients(4 * x.size, rows, labels, grad, chunk, out)
-    return rounded(x, out)
+    return round_like(x, out)

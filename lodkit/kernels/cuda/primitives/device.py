@@ -89,26 +89,26 @@ def part(x, start, stop):
     return x.part(start, stop)
 
 
-def joined(arrays):
+def join_rows(arrays):
     """The rows of all arrays, one after another."""
-    return view(memory.joined(arrays))
+    return view(memory.join_rows(arrays))
 
 
-def computing(*arrays):
+def namespace_and_arrays(*arrays):
     """Functions under the names of the array API, and the arrays in the type in which they are computed."""
     xp = arrays[0].library.namespace()
     given = [xp.asarray(x.array) for x in arrays]
     return xp, *(xp.astype(x, xp.float32) if x.dtype == xp.float16 else x for x in given)
 
 
-def rounded(like, *results):
+def round_like(like, *results):
     """Results that were computed so, in the type of ``like``."""
     xp = like.library.namespace()
     found = tuple(xp.astype(x, like.array.dtype, copy=False) for x in results)
     return found if len(found) > 1 else found[0]
 
 
-def contiguous(x):
+def to_contiguous(x):
     """A View itself, whose memory is C-contiguous; one of what the array library computed."""
     return view(x)
 
