@@ -15,7 +15,7 @@ import numpy as np
 from .arrays import to_device
 from .arrays.types import Integer
 from .lod import LoDTensor, SelectedRows
-from .lod.repr_text import amount, few, headline, summary
+from .lod.repr_text import amount, format_lengths, headline, summary
 from .tracebacks import surface
 
 if typing.TYPE_CHECKING:
@@ -132,7 +132,7 @@ def structure(t: LoDTensor, *, ax: Axes | None = None) -> Axes:
     kind = headline(t)[1] if t.values is not None else f"{count} rows, no values"
     title = f"{len(t):,} sequences, {kind}, {depth} level{'' if depth == 1 else 's'}"
     told = [
-        f"level {level} has {len(t.lengths(level)):,} sequences, lengths {few(t.lengths(level))}"
+        f"level {level} has {len(t.lengths(level)):,} sequences, lengths {format_lengths(t.lengths(level))}"
         for level in range(depth)
     ]
     return _titled(ax, title, f"Structure of a batch, outermost level on top. {'; '.join([title, *told])}.")

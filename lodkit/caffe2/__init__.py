@@ -15,7 +15,7 @@ import inspect
 
 from ..arrays.checks import PLAIN, is_scalar
 from ..errors import LodkitError
-from ..lod.large import is_size, no_memory
+from ..lod.large import is_size, memory_error
 from ..registry.kinds import call_on_plain, is_parameter
 from ..registry.tensor_doors import call_published, within
 from ..tracebacks import shorten
@@ -58,7 +58,7 @@ def _published(name, run):
                 raise
             names = [p.name for p in inputs if p.kind is not p.VAR_POSITIONAL]
             names += [f"input {i}" for i in range(len(names), len(given))]
-            raise no_memory(name, [*args.items(), *zip(names, given, strict=False)], error) from error
+            raise memory_error(name, [*args.items(), *zip(names, given, strict=False)], error) from error
 
     def bound(given, args):
         try:

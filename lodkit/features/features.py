@@ -16,7 +16,7 @@ from ..errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, check_lengths, check_vector
 from ..lod.batching import Batch, concat
 from ..lod.elsewhere import FEATURES, hints
-from ..lod.levels import locked, locked_copy
+from ..lod.levels import lock_array, locked_copy
 from ..ops.shared.features import to_numpy
 from ..public import public
 from ..tracebacks import surface
@@ -100,7 +100,7 @@ class Features(Batch, Conversions):
         """Make features unchecked, from LoDTensors of one structure."""
         self = object.__new__(cls)
         if keys._values.flags.writeable:
-            keys = keys._like(locked(keys._values))
+            keys = keys._like(lock_array(keys._values))
         self._keys, self._values, self._map_keys, self.names = keys, values, map_keys, names
         return self
 

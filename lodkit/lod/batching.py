@@ -133,14 +133,14 @@ def split(x: T, parts: Integer | ArrayLike, *, by: Literal["sequences", "rows"] 
     elif by == "rows" and (isinstance(x, LoDTensor | Batch)):
         starts = _even_rows(x, parts)
     else:
-        starts = _even(count, parts)
+        starts = _even_starts(count, parts)
     bounds = [0, *starts.tolist(), count]
     if sparse:
         return x.split(np.diff(bounds))
     return [x[start:stop] for start, stop in pairwise(bounds)]
 
 
-def _even(count, parts):
+def _even_starts(count, parts):
     """Return the starts of the second and later of even parts."""
     size, larger = divmod(count, parts)
     numbers = np.arange(1, parts)
@@ -153,7 +153,7 @@ def _even_rows(x, parts):
     offsets = t._row_offsets(0) if t.lod_level else np.arange(len(t) + 1)
     rows = int(offsets[-1])
     if not rows:
-        return _even(len(t), parts)
+        return _even_starts(len(t), parts)
     size_product((rows, parts), "rows * parts")
     targets = np.arange(1, parts) * rows
     after = np.searchsorted(offsets * parts, targets)

@@ -65,10 +65,10 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
 
 def _copy_objects(source, runs, slots, out):
     """Copy runs of Python objects."""
-    runs = even(len(slots) - 1, runs) if type(runs) is int else runs
-    starts, stops = runs if type(runs) is tuple else between(runs)
-    slots = even(len(starts), slots) if type(slots) is int else slots
-    for start, stop, first, last in zip(starts, stops, *between(slots), strict=True):
+    runs = even_slots(len(slots) - 1, runs) if type(runs) is int else runs
+    starts, stops = runs if type(runs) is tuple else runs_between(runs)
+    slots = even_slots(len(starts), slots) if type(slots) is int else slots
+    for start, stop, first, last in zip(starts, stops, *runs_between(slots), strict=True):
         out[first : min(last, first + stop - start)] = source[start : min(stop, start + last - first)]
 
 
@@ -110,7 +110,7 @@ def append_runs(xs, bounds, offsets, out):
             _append_runs.code(as_bytes(x, out.dtype), b, to, size, target)
 
 
-def even(count, width):
+def even_slots(count, width):
     """Offsets of ``count`` slots of ``width`` rows each."""
     stop = checked_size((count + 1) * width, "the number of rows of all slots")
     return np.arange(0, stop, width) if width else np.zeros(count + 1, np.int64)
@@ -138,7 +138,7 @@ def _padding(pad, dtype):
     return np.full(2 * max(1, BLOCK // pad.itemsize), pad).view(np.uint8)
 
 
-def between(offsets):
+def runs_between(offsets):
     """The runs between offsets."""
     return offsets[:-1], offsets[1:]
 

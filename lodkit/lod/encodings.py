@@ -32,7 +32,7 @@ from .elsewhere import Familiar
 from .indexing import require_cpu
 from .joining import joined_rows, rows_of
 from .large import needs_memory
-from .levels import compiled, frozen, lengths_between
+from .levels import freeze, lengths_between, load_compiled
 
 MAX_DEPTH = 64
 
@@ -84,12 +84,12 @@ class Conversions(Familiar):
         if len(outside) or count < 0:
             place = f"segment_ids[{outside[0]}] = {ids[outside[0]]}" if len(outside) else "num_segments"
             raise SegmentIdError(f"{place} is outside [0, {count}) (num_segments={count})")
-        offsets, order = compiled().sort_by_segment(ids, count)
-        if compiled().first_decrease(ids):
+        offsets, order = load_compiled().sort_by_segment(ids, count)
+        if load_compiled().first_decrease(ids):
             if not is_cpu_tensor(values):
                 require_cpu(values, "from_segment_ids with unsorted ids")
             values = values[order]
-        return cls._wrap(values, (frozen(offsets),))
+        return cls._wrap(values, (freeze(offsets),))
 
     @classmethod
     @needs_memory
@@ -116,11 +116,11 @@ class Conversions(Familiar):
         if lengths is None:
             if pad_value is None:
                 raise TypeError("from_padded needs lengths or pad_value= to tell data from padding")
-            lengths = _data_lengths(padded, compiled("padded").padding_of(pad_value, padded.dtype))
-        offsets = _levels.one_level(lengths, "lengths")
+            lengths = _data_lengths(padded, load_compiled("padded").padding_of(pad_value, padded.dtype))
+        offsets = _levels.level_offsets(lengths, "lengths")
         if len(offsets) - 1 != count:
             raise LoDError(f"from_padded: {len(offsets) - 1} lengths for {count} padded sequences; give one for each")
-        if compiled().longest_length.code(offsets) > width:
+        if load_compiled().longest_length.code(offsets) > width:
             lengths = lengths_between(offsets)
             i = int(np.argmax(lengths))
             raise LoDError(
@@ -129,7 +129,7 @@ class Conversions(Familiar):
             )
         rows = np.arange(count * width) if on_tape(recorded) else padded.reshape(count * width, *padded.shape[2:])
         values = output((offsets.item(-1), *rows.shape[1:]), rows.dtype)
-        compiled("copy_runs").copy_runs(rows, width, offsets, values)
+        load_compiled("copy_runs").copy_runs(rows, width, offsets, values)
         if on_tape(recorded):
             values = recorded.reshape(count * width, *padded.shape[2:])[values]
         return cls._wrap(values, (offsets,))
@@ -142,7 +142,7 @@ class Conversions(Familiar):
         if len(values.shape) < 2:
             raise LoDError(f"from_uniform takes (sequences, length, *item), got shape {tuple(values.shape)}")
         count, length, *item = values.shape
-        return cls._wrap(values.reshape((count * length, *item)), (frozen(np.arange(count + 1) * length),))
+        return cls._wrap(values.reshape((count * length, *item)), (freeze(np.arange(count + 1) * length),))
 
     @classmethod
     @surface
@@ -236,7 +236,7 @@ class Conversions(Familiar):
         array
             ``(sequences, *widths, *item)``, of the values' library.
         """
-        return compiled("padded").to_padded(self, pad_value, max_length)
+        return load_compiled("padded").to_padded(self, pad_value, max_length)
 
     def to_uniform(self) -> Values:
         """Return ``values`` with one axis per level, without a copy; lengths of a level must be equal."""

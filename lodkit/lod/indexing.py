@@ -29,7 +29,7 @@ from ..arrays.types import Array, Integer, Values
 from ..errors import DeviceError, LoDError, LodkitError, LoDLevelError, RowIndexError
 from ..tracebacks import shorten
 from .large import is_size, needs_memory
-from .levels import compiled, frozen
+from .levels import freeze, load_compiled
 
 
 class Indexing:
@@ -152,7 +152,7 @@ class Indexing:
             if level:
                 start, count = int(self._lod[level - 1][at]), int(self._lod[level - 1][at + 1])
                 count -= start
-            at = start + _checked(i, count, level, branch)
+            at = start + _check_index(i, count, level, branch)
         return at
 
     def _cut(self, level, start, stop):
@@ -160,7 +160,7 @@ class Indexing:
         levels = []
         for offsets in self._lod[level:]:
             first, last = int(offsets[start]), int(offsets[stop])
-            levels.append(frozen(offsets[start : stop + 1] - first))
+            levels.append(freeze(offsets[start : stop + 1] - first))
             start, stop = first, last
         values = None if self._whole() is None else tracked(self._values)[start:stop]
         return self._wrap(values, tuple(levels), self._base + start)
@@ -188,9 +188,9 @@ class Indexing:
                 return self[key[0]]
             if self._lod:
                 raise IndexError(f"index t[{key[0]!r:.200}, ...]: integers come first, as in t[i, j] and t[i, a:b]")
-            return _within(self._values, key, "values")
+            return _index_values(self._values, key, "values")
         part, rest = self._part(key[:depth]), key[depth:]
-        return _within(part, rest, f"the part at {key[:depth]}") if rest else part
+        return _index_values(part, rest, f"the part at {key[:depth]}") if rest else part
 
     # -- selecting -------------------------------------------------------------------------------
 
@@ -212,14 +212,14 @@ class Indexing:
         """Return a copy of the sequences at these indices."""
         values = tracked(self._whole())  # a recorded array records
         if len(self._lod) == 1 and type(values) is np.ndarray and not values.dtype.hasobject:
-            few = compiled("selection").take_few(self, indices)
+            few = load_compiled("selection").take_few(self, indices)
             if few is not None:
                 return few
         starts, stops, count, levels = indices, indices + 1, len(indices), []
         to = None if self._lod else np.arange(count)
         for level, offsets in enumerate(self._lod):
-            cut, starts, stops, to = compiled().cut_parts(offsets, starts, stops, count, "t[indices]", level)
-            levels.append(frozen(cut))
+            cut, starts, stops, to = load_compiled().cut_parts(offsets, starts, stops, count, "t[indices]", level)
+            levels.append(freeze(cut))
             count = cut.item(-1)
         if values is None:
             return self._wrap(None, tuple(levels))
@@ -232,7 +232,7 @@ class Indexing:
 
 
 @needs_memory
-def _within(values, index, what):
+def _index_values(values, index, what):
     """The elements of an array, or of a LoDTensor, at an index: NumPy's errors do not say of what."""
     try:
         return values[index]
@@ -262,7 +262,7 @@ def take_runs(values, place, count):
             return tensor_of(take_runs(array_of(values, "values", record=False), place, count), values)
         require_cpu(values, "selecting sequences")
     out = output((count, *values.shape[1:]), values.dtype)
-    compiled("copy_runs").move_runs(values, place, out)
+    load_compiled("copy_runs").move_runs(values, place, out)
     return out
 
 
@@ -275,7 +275,7 @@ def require_cpu(values, what):
         raise DeviceError(f"{what} works on the CPU; move the tensor with .to('cpu')")
 
 
-def _checked(i, count, level, branch):
+def _check_index(i, count, level, branch):
     """Return ``i`` as a non-negative index, or raise."""
     if isinstance(i, bool | np.bool_):
         raise TypeError(f"{i!r} is not a sequence index; select by mask with an array of {count} booleans")
@@ -301,7 +301,7 @@ def _indices(key, count):
             raise RowIndexError(f"boolean mask has {len(key)} entries for {count} sequences")
         return np.flatnonzero(key)
     numbers = integers(key, "sequence indices")
-    indices, bad = compiled("selection").indices_within(numbers, count)
+    indices, bad = load_compiled("selection").indices_within(numbers, count)
     if bad >= 0:
         place = f"sequence index {numbers[bad]} at position {bad}"
         raise RowIndexError(f"{place} is out of range for {count} sequences")

@@ -54,7 +54,7 @@ def longest_length(offsets: Numbers):
     return longest
 
 
-def measured(offsets):
+def measure_lengths(offsets):
     """The lengths between offsets, and the longest; 0 if there are none."""
     lengths = np.empty(len(offsets) - 1, _INT64)
     return lengths, int(_measure.code(offsets, lengths))  # uncompiled it is of NumPy
@@ -86,11 +86,13 @@ def cut_parts(offsets, starts, stops, count, name="a selection of x", level=0):
     """
     out, first, last, to = np.empty(count + 1, _INT64), starts.copy(), stops.copy(), np.empty(len(starts), _INT64)
     if cut_level.code(offsets, first, last, to, out) < 0:
-        raise too_many(offsets[starts], offsets[stops], f"the lengths, at level {level}, of all that {name} takes")
+        raise part_count_error(
+            offsets[starts], offsets[stops], f"the lengths, at level {level}, of all that {name} takes"
+        )
     return out, first, last, to
 
 
-def too_many(starts, stops, what):
+def part_count_error(starts, stops, what):
     """The error for ranges of parts that are too many in all."""
     return too_large(sum(stops.tolist()) - sum(starts.tolist()), what, "add up to")
 
@@ -225,9 +227,9 @@ def tiles_of(offsets, size):
     return tiles, tile_offsets
 
 
-def ranked(offsets):
+def rank_lengths(offsets):
     """Sequences from the longest to the shortest, equal ones in order; and how many are longer than 0, 1, 2 ..."""
-    lengths, longest = measured(offsets)
+    lengths, longest = measure_lengths(offsets)
     shorter, order = sort_by_segment(longest - lengths, longest + 1)
     return order, shorter[longest:0:-1].copy()
 

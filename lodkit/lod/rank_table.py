@@ -8,7 +8,7 @@ from ..arrays.types import Array, Levels
 from ..errors import LoDLevelError
 from ..public import public
 from .large import needs_memory
-from .levels import compiled, from_offsets, lender, locked
+from .levels import from_offsets, lender, load_compiled, lock_array
 
 
 @public
@@ -46,7 +46,7 @@ class RankTable:
         levels = from_offsets(lod)
         if not levels:
             raise LoDLevelError("a RankTable needs at least one level, whose sequences it ranks")
-        self._set(levels, *compiled().ranked(levels[-1]))
+        self._set(levels, *load_compiled().ranked(levels[-1]))
 
     @classmethod
     def _wrap(cls, levels, index, running):
@@ -56,7 +56,7 @@ class RankTable:
         return self
 
     def _set(self, levels, index, running):
-        self._lod, self._index, self._running, self._kept = levels, locked(index), locked(running), {}
+        self._lod, self._index, self._running, self._kept = levels, lock_array(index), lock_array(running), {}
 
     @property
     def index(self) -> Array:
@@ -108,7 +108,7 @@ class RankTable:
     @property
     def _steps(self):
         """Offsets of the time steps over the parts of all sequences; without any, of one that is empty."""
-        return self._once("_steps", lambda: compiled().lengths_to_offsets(np.array(self.counts, np.int64)))
+        return self._once("_steps", lambda: load_compiled().lengths_to_offsets(np.array(self.counts, np.int64)))
 
     @property
     def counts(self):
@@ -117,7 +117,7 @@ class RankTable:
 
     def _parts(self, reverse):
         """The numbers of all parts, step by step; with ``reverse`` each sequence runs from its end."""
-        find = compiled().time_major
+        find = load_compiled().time_major
         return self._once(("_parts", reverse), lambda: find(self._lod[-1], self._index, self._running, reverse))
 
     def _places(self, reverse):
@@ -133,7 +133,7 @@ class RankTable:
     def _once(self, name, make):
         found = self._kept.get(name)
         if found is None:
-            found = self._kept[name] = locked(make())
+            found = self._kept[name] = lock_array(make())
         return found
 
 

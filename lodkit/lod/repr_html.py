@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import to_device
 from ..markup import STROKE, box, details, svg, table, title
-from .repr_text import amount, few, first_sequences, headline, selected_rows_text, summary
+from .repr_text import amount, first_sequences, format_lengths, headline, selected_rows_text, summary
 
 _ITEMS, _SPANS, _LEVELS = 60, 24, 4  # drawn: bars; sequences per level; levels
 _TABLED = 6  # levels in the table
@@ -89,14 +89,16 @@ def picture(t):
     parts.append('<path d="' + "".join(f"M{x} {y + 4}{bar}" for x in layout.items) + f'" {STROKE}/>')
     if layout.full:
         parts.append(f'<text x="{layout.x + 8}" y="{y + 14}">…</text>')
-    return svg(_said(t, layout.full), layout.x + 24, y + _BAR, "".join(parts))
+    return svg(_describe_picture(t, layout.full), layout.x + 24, y + _BAR, "".join(parts))
 
 
-def _said(t, cut):
+def _describe_picture(t, cut):
     """What the picture shows, in words."""
     if not t.lod_level:
         return f"{len(t)} rows"
-    lengths = "; ".join(f"level {level}: {few(t.lengths(level))}" for level in range(min(t.lod_level, _TABLED)))
+    lengths = "; ".join(
+        f"level {level}: {format_lengths(t.lengths(level))}" for level in range(min(t.lod_level, _TABLED))
+    )
     return f"{len(t)} sequences{', the first of them drawn' if cut else ''}; lengths at {lengths}"
 
 

@@ -21,7 +21,7 @@ from ..tracebacks import shorten
 from .coordinates import Coordinates
 from .elsewhere import SELECTED_ROWS, hints
 from .large import needs_memory
-from .levels import check_vector, lender, locked
+from .levels import check_vector, lender, lock_array
 from .numba_types import numba_types
 from .row_numbers import checked_parts
 
@@ -79,7 +79,7 @@ class SelectedRows(Coordinates):
     def _wrap(cls, rows, value, height, merged=False, runs=None):
         """Make from checked parts. ``rows`` become read-only: pass an array that is not written elsewhere."""
         if type(rows) is np.ndarray:
-            rows = locked(rows)
+            rows = lock_array(rows)
         self = _new(cls)
         self._fill(rows, value, height, merged, {} if runs is None else runs)
         return self

@@ -7,8 +7,8 @@ import numpy as np
 from ..jit import Bytes, Numbers, settings, typed
 from ..jit.sums import plus
 from .copy_runs import as_bytes, copy_sequence
-from .levels import frozen
-from .offsets import too_many
+from .levels import freeze
+from .offsets import part_count_error
 
 _INT64 = np.dtype(np.int64)
 _NONE = np.empty(0, _INT64)
@@ -74,7 +74,7 @@ def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
     flags = several, has_starts, has_stops, by_lengths, bool(wrap), bool(clip)
     bad = _range_bounds.code(bounds, ranges, starts, stops, *flags, first, last, cut)
     if bad < -1:
-        raise too_many(first, last, "the lengths of the ranges from starts to stops")
+        raise part_count_error(first, last, "the lengths of the ranges from starts to stops")
     return first, last, cut, bad
 
 
@@ -143,7 +143,7 @@ def take_few(t, numbers):
         return None
     out = np.empty((rows, *shape[1:]), values.dtype)
     _take.code(as_bytes(values, values.dtype), offsets, numbers, cut, as_bytes(out, out.dtype))
-    return t._wrap(out, (frozen(cut),))
+    return t._wrap(out, (freeze(cut),))
 
 
 @typed

@@ -54,7 +54,7 @@ class Structure:
         if self._rows is None:
             rows = [self._lod[-1]]
             for offsets in self._lod[-2::-1]:
-                rows.append(_levels.frozen(rows[-1][offsets]))
+                rows.append(_levels.freeze(rows[-1][offsets]))
             self._rows = tuple(reversed(rows))
         return self._rows[level]
 

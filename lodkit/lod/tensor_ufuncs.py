@@ -16,7 +16,7 @@ from .ufuncs import OPERATORS
 FUNCTIONS = {**OPERATORS, "invert": operator.invert, "left_shift": operator.lshift, "right_shift": operator.rshift}
 
 
-def on_tensors(ufunc, operands, outs, kwargs):
+def apply_to_tensors(ufunc, operands, outs, kwargs):
     """Apply a ufunc to values of which some are CPU tensors; its results are tensors."""
     name = ufunc.__name__
     if hooks.open_tapes():
@@ -41,7 +41,7 @@ def on_tensors(ufunc, operands, outs, kwargs):
     return tuple(map(tensor_of, made)) if isinstance(made, tuple) else tensor_of(made)
 
 
-def where_of_tensors(condition, *choices):
+def select_from_tensors(condition, *choices):
     """``np.where`` of values of which some are CPU tensors."""
     torch = sys.modules["torch"]
     return torch.where(torch.as_tensor(condition).bool(), *(_tensor(x) for x in choices))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import MOST, check_gradient, check_values
 from ..errors import ShapeMismatchError
-from ..lod import LoDTensor, frozen, values_of
+from ..lod import LoDTensor, freeze, values_of
 from ..registry import Dense, op
 
 
@@ -70,7 +70,7 @@ def prepare(x, kernels, strides, paddings, grad=None):
 
 def sequences_of(rows, images, windows):
     """A LoDTensor of one sequence per image."""
-    return LoDTensor._wrap(rows, (frozen(np.arange(images + 1) * windows),))
+    return LoDTensor._wrap(rows, (freeze(np.arange(images + 1) * windows),))
 
 
 def _places(shape, grid):

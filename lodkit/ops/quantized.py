@@ -16,7 +16,7 @@ from .embedding import check_bag, lookup_table
 from .selected_rows import selected_rows_to_dense
 from .sequence_pool import with_outer_levels
 from .shared import plain
-from .shared.codes import half_grid, search_bounds
+from .shared.codes import find_bounds, half_grid
 from .shared.reductions import check_weights, reduce_segments, weights_grad
 from .shared.tables import check_padding
 
@@ -133,9 +133,7 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes
             factor = np.float32(255) / (high - low + EPSILON)
         else:
             if search == "greedy" and x.size:
-                low, high = np.transpose(
-                    [search_bounds(row, *ends, bits) for row, *ends in zip(x, low, high, strict=True)]
-                )
+                low, high = np.transpose([find_bounds(row, a, b, bits) for row, a, b in zip(x, low, high, strict=True)])
             scale, bias = half_grid(low, high, bits)
             factor = np.float32(1) / scale
         exact = (x - bias[:, None]) * factor[:, None]

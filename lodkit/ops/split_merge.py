@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import check_rows, check_values, zeros_like
 from ..errors import LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, values_of
-from ..lod.levels import compiled
+from ..lod.levels import load_compiled
 from ..registry import Dense, op
 from .lod_levels import example_batch, levels_of
 from .shared.features import check_items, check_mask, to_numpy
@@ -72,7 +72,7 @@ def _check_shares(mask, in_true, in_false, level):
         raise LoDMismatchError(
             f"merge_lod_tensor: in_true has {len(in_true) - 1} of {above}, in_false {len(in_false) - 1}"
         )
-    trues = compiled().lengths_to_offsets(mask.astype(np.int64))[in_true + in_false]
+    trues = load_compiled().lengths_to_offsets(mask.astype(np.int64))[in_true + in_false]
     if not np.array_equal(trues, in_true):
         s = int(np.argmax(trues != in_true)) - 1
         raise LoDMismatchError(

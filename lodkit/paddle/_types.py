@@ -21,7 +21,7 @@ from ..arrays.checks import PLAIN
 from ..arrays.recorded import hooks
 from ..errors import LodkitError
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
-from ..lod.large import is_size, no_memory
+from ..lod.large import is_size, memory_error
 from ..ops.shared.updates import one_number
 from ..public import public
 from ..registry import OPS, VarDesc, VarType
@@ -144,7 +144,7 @@ def call(ops, name, inputs, attrs):
     except (MemoryError, ValueError, OverflowError) as error:
         if isinstance(error, LodkitError) or not is_size(error):
             raise
-        raise no_memory(name, [*attrs.items(), *found.items()], error) from error
+        raise memory_error(name, [*attrs.items(), *found.items()], error) from error
 
 
 def flat_values(inputs):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DTypeError, LoDError, LodkitError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor, SelectedRows
-from ..lod.large import is_size, no_memory
+from ..lod.large import is_size, memory_error
 from .inputs import names_of
 from .kinds import numbers_of
 
@@ -32,7 +32,7 @@ def explain(op, inputs, attrs, error):
         return next(filter(None, (_without_rows(op, name, x) for name, x in named)), None)
     if isinstance(error, ValueError) and "inhomogeneous" in text:
         return next(filter(None, (_uneven(op, name, x) for name, x in [*attrs.items(), *named])), None)
-    return no_memory(op.name, [*attrs.items(), *named], error) if is_size(error) else None
+    return memory_error(op.name, [*attrs.items(), *named], error) if is_size(error) else None
 
 
 def by_position(op, attrs):

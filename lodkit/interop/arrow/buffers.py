@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import DTypeError, LoDError
-from ...lod.levels import compiled
+from ...lod.levels import load_compiled
 from .c_data import NUMBERS
 from .importing import malformed
 
@@ -84,7 +84,7 @@ def list_offsets(column):
     dtype = NUMBERS[b"l" if column.schema.format in (b"+L", b"U") else b"i"]
     offsets = view(column, 1, column.start, column.count + 1, dtype).astype(np.int64)
     first = offsets.item(0)
-    i = compiled().first_decrease(offsets)
+    i = load_compiled().first_decrease(offsets)
     if first < 0 or i:
         raise malformed(f"offset {offsets[i]} at {i} follows {offsets[i - 1]}" if i else f"the first offset is {first}")
     if first:

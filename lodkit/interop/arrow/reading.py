@@ -8,9 +8,9 @@ import typing
 import numpy as np
 
 from ...errors import LoDError
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...lod.batching import concat
-from ...lod.levels import compiled
+from ...lod.levels import load_compiled
 from ..awkward import from_awkward
 from ..awkward import is_array as is_awkward
 from . import buffers
@@ -144,7 +144,7 @@ class _Reader:
             values = values.reshape(rows, *item)
         if visible is not None:
             values = values[visible]
-        return LoDTensor._wrap(values, tuple(frozen(o) for o in self._levels()))
+        return LoDTensor._wrap(values, tuple(freeze(o) for o in self._levels()))
 
     def _values(self, column, visible):
         if not self.dictionary:
@@ -182,7 +182,7 @@ class _Reader:
             if null is not None:
                 lengths[null] = 0
             lengths = lengths if hidden is None else lengths[~hidden]
-            yield compiled().lengths_to_offsets(lengths, self.name)
+            yield load_compiled().lengths_to_offsets(lengths, self.name)
 
     def _refuse(self, null, what, item=()):
         """Raise for the first null of items of a shape, with the indices that lead to it."""

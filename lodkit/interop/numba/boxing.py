@@ -175,7 +175,7 @@ def box_selected_rows(kind, value, c):
 @box(TrustedType)
 def box_trusted(kind, value, c):
     shared = c.box(kind.untrusted, value)
-    return _released(c, _call(c, objects.in_bytes, shared), shared)
+    return _released(c, _call(c, objects.copy_to_bytes, shared), shared)
 
 
 @lower_constant(LoDTensorType)

@@ -9,12 +9,12 @@ from numba import types
 from ...arrays import plain_array
 from ...arrays.tensors import array_of, is_tensor, tensor_of
 from ...errors import DeviceError, DTypeError, LodkitError
-from ...lod.levels import frozen, in_bytes
+from ...lod.levels import copy_to_bytes, freeze
 from ...lod.lod_tensor import LoDTensor
 from ...lod.selected_rows import SelectedRows
 from .kinds import LoDTensorType, SelectedRowsType
 
-__all__ = ["in_bytes"]
+__all__ = ["copy_to_bytes"]
 
 _kinds: dict = {}  # what decides a type -> the type, which takes Numba long to make
 
@@ -139,7 +139,7 @@ def _cut(levels, start, stop):
     cut = []
     for offsets in levels:
         first, last = int(offsets[start]), int(offsets[stop])
-        cut.append(frozen(offsets[start : stop + 1] - first))
+        cut.append(freeze(offsets[start : stop + 1] - first))
         start, stop = first, last
     return tuple(cut)
 

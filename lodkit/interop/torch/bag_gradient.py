@@ -9,7 +9,7 @@ import torch
 
 from ...arrays.tensors import check_storage
 from ...lod import LoDTensor, SelectedRows
-from ...lod.levels import frozen
+from ...lod.levels import freeze
 from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import embedding_bag_grad
 from .operands import array
@@ -34,7 +34,7 @@ class Part(typing.NamedTuple):
     def of_rows(cls, rows, value):
         """Rows of a table's gradient: bags of one id each."""
         ids = np.array(rows, np.int64)
-        bags = LoDTensor._wrap(frozen(ids), (frozen(np.arange(len(ids) + 1)),))
+        bags = LoDTensor._wrap(freeze(ids), (freeze(np.arange(len(ids) + 1)),))
         return cls.of(bags, value.detach(), None, "sum")
 
     def times(self, factor):
@@ -118,7 +118,7 @@ class BagGradient(torch.Tensor):
         lengths = np.concatenate([np.diff(part.bags._lod[-1]) for part in parts])
         grad = np.concatenate([part.array() for part in parts])
         weights = None if same else np.concatenate([part.factors() for part in parts])
-        bags = LoDTensor._wrap(frozen(flat), (frozen(lengths_to_offsets(lengths)),))
+        bags = LoDTensor._wrap(freeze(flat), (freeze(lengths_to_offsets(lengths)),))
         return bags, grad, weights, parts[0].pool if same else "sum"
 
     def __repr__(self, *, tensor_contents=None):

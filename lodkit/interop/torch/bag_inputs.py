@@ -12,7 +12,7 @@ from ...arrays.tensors import array_of, check_storage, plain_array_of
 from ...errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
 from ...jit import njit
 from ...lod import LoDTensor
-from ...lod.levels import frozen
+from ...lod.levels import freeze
 from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import check_bag
 from .nested import from_nested, is_jagged, is_keyed
@@ -114,7 +114,7 @@ def _by_offsets(x, starts, whole, like=None):
     bad = _fill_offsets(numbers, len(ids), made)
     if bad >= 0:
         raise _bad_offset(numbers, bad, len(ids), whole)
-    return LoDTensor._wrap(ids, (frozen(made),))
+    return LoDTensor._wrap(ids, (freeze(made),))
 
 
 def _bad_offset(numbers, i, count, whole):
@@ -134,7 +134,7 @@ def _bad_offset(numbers, i, count, whole):
 
 @functools.lru_cache(64)
 def _equal_offsets(count, length):
-    return frozen(np.arange(count + 1) * length)
+    return freeze(np.arange(count + 1) * length)
 
 
 def own(bags):
@@ -181,5 +181,5 @@ def without(bags, padding_idx):
     if kept.all():
         return bags, None
     before = lengths_to_offsets(kept.astype(np.int64))
-    levels = (*bags._lod[:-1], frozen(before[bags._lod[-1]]))
+    levels = (*bags._lod[:-1], freeze(before[bags._lod[-1]]))
     return LoDTensor._wrap(bags._values[kept], levels), kept

@@ -15,7 +15,7 @@ from ...arrays.types import ArrayLike, Levels
 from ...errors import LoDError, LoDLevelError, LoDMismatchError
 from ...lod import LoDTensor
 from ...lod import levels as _levels
-from ...lod.levels import short
+from ...lod.levels import format_short
 
 
 def ragged(values: torch.Tensor, *lengths: ArrayLike | torch.Tensor, offsets: Levels | None = None) -> LoDTensor:
@@ -132,7 +132,7 @@ def _by_key(kind, x):
     else:
         batches = [len(lengths) // max(len(keys), 1)] * len(keys)
     if len(batches) != len(keys) or min(batches, default=0) < 0 or total_size(batches, "the batches") != len(lengths):
-        raise LoDError(f"{len(lengths)} lengths for {len(keys)} keys, whose batches are {short(batches)}")
+        raise LoDError(f"{len(lengths)} lengths for {len(keys)} keys, whose batches are {format_short(batches)}")
     found, start, first = {}, 0, 0
     for key, batch in zip(keys, batches, strict=True):
         levels = _levels.from_lengths([lengths[first : first + batch]])

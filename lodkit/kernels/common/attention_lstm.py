@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import ops
 from ...arrays import native
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...lod.offsets import lengths_to_offsets
 from ...ops.attention_lstm import prepare
 from ...ops.shared.recurrent import Steps
@@ -22,7 +22,7 @@ def _sort_by_length(offsets, order):
     """The rows of x with the longest sequence first, and the offsets of the sequences in that order."""
     lengths = np.diff(offsets)[order]
     ends = lengths_to_offsets(lengths)
-    return np.repeat(offsets[order] - ends[:-1], lengths) + np.arange(ends[-1]), frozen(ends)
+    return np.repeat(offsets[order] - ends[:-1], lengths) + np.arange(ends[-1]), freeze(ends)
 
 
 class _Attention:
@@ -38,7 +38,7 @@ class _Attention:
         """Of the first sequences, one for each number."""
         on, xp, count = self.on, self.xp, by_cell.shape[0]
         if len(self.offsets) != count + 1:
-            self.offsets = frozen(self.ends[: count + 1].copy())  # one array a count: offsets are sent once
+            self.offsets = freeze(self.ends[: count + 1].copy())  # one array a count: offsets are sent once
         n = int(self.offsets[-1])
         scores = self.scores[:n] + xp.take(by_cell, self.segments[:n], axis=0)
         scores = activate(xp, "relu", scores)

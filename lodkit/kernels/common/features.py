@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.sizes import size_product
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...lod.offsets import lengths_to_offsets, sort_by_segment
 from ...ops import features as ops
 from ...ops.shared.features import check_features
@@ -57,7 +57,7 @@ def stack_sequences_grad(on, grad, /, *xs: LoDTensor, presence):
 def _pack(x, presence):
     mask = ops.prepare_pack(x, presence)
     starts = np.flatnonzero(mask)
-    level = frozen(lengths_to_offsets(np.count_nonzero(mask, axis=1)))
+    level = freeze(lengths_to_offsets(np.count_nonzero(mask, axis=1)))
     plan = CopyPlan(starts, starts + 1, np.arange(len(starts)))
     return [x.reshape(mask.size, *x.shape[2:])], (level,), [plan]
 
@@ -84,7 +84,7 @@ def _select(values, keys, feature_keys):
     offsets, order = sort_by_segment(batch, size_product((len(feature_keys), examples), "feature_keys * examples"))
     some = some[order]
     ends = lengths_to_offsets(rows[some + 1] - rows[some])
-    levels = frozen(np.arange(len(feature_keys) + 1) * examples), frozen(ends[offsets])
+    levels = freeze(np.arange(len(feature_keys) + 1) * examples), freeze(ends[offsets])
     return [values.values], levels, [CopyPlan(rows[some], rows[some + 1], ends[:-1])]
 
 

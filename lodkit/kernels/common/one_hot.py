@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import ops
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...ops.one_hot import check_two_axes, prepare_segments
 from ...ops.sequence_pool import with_outer_levels
 from ...ops.shared.columns import checked_columns
@@ -32,4 +32,4 @@ def segment_one_hot(on, ids: LoDTensor, /, *, size, out=None):
 def dense_to_id_lists(on, dense, /):
     check_two_axes(dense)
     offsets, ids = on.one_hot.list_columns(dense)
-    return LoDTensor._wrap(ids, (frozen(offsets),))
+    return LoDTensor._wrap(ids, (freeze(offsets),))

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import check_gradient, native
 from ...lod import LoDTensor, RankTable, values_of
-from ...lod.offsets import ranked
+from ...lod.offsets import rank_lengths
 from ...ops import rank_table as ops
 from ...ops.shared.sequences import is_ragged
 from ...registry import Dense
@@ -17,7 +17,7 @@ from .copy_plan import plan_parts
 @ops.lod_rank_table.kernel("cpu", "cuda")
 def lod_rank_table(on, x: LoDTensor, /, *, level):
     levels = x._lod[: x._level(level) + 1]
-    return RankTable._wrap(levels, *ranked(levels[-1]))
+    return RankTable._wrap(levels, *rank_lengths(levels[-1]))
 
 
 @ops.max_sequence_len.kernel("cpu", "cuda")

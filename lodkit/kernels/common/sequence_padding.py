@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import VALUE_TYPES, check_gradient, native
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...ops import sequence_padding as ops
 from ...registry import Dense
 from .padded_runs import copy_slots, flat, pads_of
@@ -48,7 +48,7 @@ def sequence_pad_value_grad(on, x: LoDTensor, pad_value, grad, /, *, padded_leng
 @ops.sequence_unpad.kernel("cpu", "cuda")
 def sequence_unpad(on, x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side, out=None):
     values, dtype, found, offsets = ops.prepare_unpad(on, x, lengths, "sequence_unpad")
-    levels = (*ops.levels_above(x, lengths), frozen(offsets))
+    levels = (*ops.levels_above(x, lengths), freeze(offsets))
     out = on.output((int(offsets[-1]), *values.shape[2:]), dtype, out, values)
     runs, slots = copy_slots(values.shape[1], offsets, found, side)
     on.copy_runs(flat(values), runs, slots, out)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_values
-from ...lod import LoDTensor, frozen, values_of
+from ...lod import LoDTensor, freeze, values_of
 from ...lod.offsets import segment_numbers, sort_by_segment
 from ...lod.selection import part_numbers, range_bounds
 from ...ops import sequence_selection as ops
@@ -30,7 +30,7 @@ def _plan_slice(on, x, starts, stops, by, wrap, clip, level):
         checks.range_of(i, int(bounds[i + 1] - bounds[i]), *given, by, wrap, clip)
     if ranges is not None:
         above = (*above, ranges)
-    return plan_ranges(x, level + 1, first, last, (*above, frozen(cut)))
+    return plan_ranges(x, level + 1, first, last, (*above, freeze(cut)))
 
 
 @ops.sequence_slice.kernel("cpu", "cuda")

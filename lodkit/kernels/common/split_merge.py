@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.sizes import total_size
-from ...lod import LoDTensor, frozen, values_of
+from ...lod import LoDTensor, freeze, values_of
 from ...lod.offsets import cut_level, lengths_to_offsets, merge_level, runs_of
 from ...ops import split_merge as ops
 from ...ops.lod_levels import levels_of
@@ -53,15 +53,15 @@ def _plan_split(x, mask, level):
         for offsets in levels[level:]:
             cut = np.empty(total + 1, np.int64)
             total = cut_level.code(offsets, starts, stops, to, cut)
-            made.append(frozen(cut))
-        plans.append((values, tuple(made) or (frozen(np.array([0, total])),), CopyPlan(starts, stops, to)))
+            made.append(freeze(cut))
+        plans.append((values, tuple(made) or (freeze(np.array([0, total])),), CopyPlan(starts, stops, to)))
     return plans
 
 
 def _masked_levels(levels, mask, level):
     """The levels above ``level``, of the sequences where a mask is True."""
     before = lengths_to_offsets(mask.astype(np.int64))
-    return [*levels[: level - 1], frozen(before[levels[level - 1]])]
+    return [*levels[: level - 1], freeze(before[levels[level - 1]])]
 
 
 def _plan_merge(in_true, in_false, mask, level):
@@ -72,10 +72,10 @@ def _plan_merge(in_true, in_false, mask, level):
     upper, other = map(levels_of, inputs)
     for of_level in zip(upper, other, strict=True):
         total_size([offsets[-1] for offsets in of_level], "the lengths of in_true and in_false")
-    levels = [*upper[: level - 1], frozen(upper[level - 1] + other[level - 1])] if level else []
+    levels = [*upper[: level - 1], freeze(upper[level - 1] + other[level - 1])] if level else []
     for offsets in zip(upper[level:], other[level:], strict=True):
         merged = np.empty(total + 1, np.int64)
         total = merge_level.code(*offsets, side, sum(runs), starts, stops, to, merged)
-        levels.append(frozen(merged))
+        levels.append(freeze(merged))
     plans = [CopyPlan(starts[k, :n], stops[k, :n], to[k, :n]) for k, n in enumerate(runs)]
-    return [values_of(x) for x in inputs], tuple(levels) or (frozen(np.array([0, total])),), plans
+    return [values_of(x) for x in inputs], tuple(levels) or (freeze(np.array([0, total])),), plans

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...lod import LoDTensor, frozen, values_of
+from ...lod import LoDTensor, freeze, values_of
 from ...lod.levels import end_to_end
 from ...ops import tensor_arrays as ops
 from ...ops.lod_levels import levels_of
@@ -30,7 +30,7 @@ def _cut(on, values, levels, start, stop):
     for offsets in levels:
         part = offsets[start : stop + 1]
         start, stop = part.item(0), part.item(-1)
-        cut.append(frozen(part - start))
+        cut.append(freeze(part - start))
     return LoDTensor._wrap(on.part(values, start, stop), tuple(cut))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...lod.copy_runs import even
+from ...lod.copy_runs import even_slots
 from ...lod.levels import lengths_between as lengths_of
 from ...ops.edge_padding import check_pads, check_removed
 from .primitives.reduce import reduce_into
@@ -20,7 +20,7 @@ def pads(data, start, end):
 
 def stretch_offsets(offsets, step):
     """Offsets of segments that are ``step`` rows longer."""
-    return offsets + even(len(offsets) - 1, step)
+    return offsets + even_slots(len(offsets) - 1, step)
 
 
 def shorten_offsets(offsets, before, behind):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import integers, upcast
 from ...jit import advance, njit, parallel_kernel, prange, segment_of, settings
-from ...lod import LoDTensor, check_vector, frozen
+from ...lod import LoDTensor, check_vector, freeze
 from ...lod import offsets as _lod
 from ...lod.copy_runs import copy_runs
 from ...ops import id_lists as ops
@@ -62,7 +62,7 @@ def merge_id_lists(*lists: LoDTensor):
     offsets = _lod.lengths_to_offsets(ends - starts)
     values = np.empty(offsets[-1], np.int64)
     copy_runs(merged, (starts, ends), offsets, values)
-    return LoDTensor._wrap(values, (*lists[0]._lod[:-1], frozen(offsets)))
+    return LoDTensor._wrap(values, (*lists[0]._lod[:-1], freeze(offsets)))
 
 
 def _equal_integers(numbers):

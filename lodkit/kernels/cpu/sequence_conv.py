@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import matrix, native, upcast
 from ...jit import advance, parallel_kernel, prange, segment_of, settings, simd
-from ...lod.windows import edges, near, uses_of_padding
+from ...lod.windows import clip_start, edges, uses_of_padding
 from .primitives.reduce import reduce_into
 from .primitives.templates import row_kernel
 
@@ -38,7 +38,7 @@ def _blocks(x, pads, offsets, start, length):
     width = x.shape[1]
     columns, size = length * width, width * x.itemsize
     if pads is None:
-        start = near(start, length, len(x))
+        start = clip_start(start, length, len(x))
         pads = np.zeros((sum(edges(start, length)), width), x.dtype)
     step = min(max(LEAST, BLOCK // max(1, length * size)), MOST)
     buffer = np.empty((min(step, len(x)), columns), x.dtype)

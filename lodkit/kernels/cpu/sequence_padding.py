@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...jit import Bytes, Numbers, simd, typed
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...lod.copy_runs import as_bytes
 from ...ops import sequence_padding as ops
 from ...ops.sequence_padding import pad_as
@@ -53,5 +53,5 @@ def sequence_unpad(x: Dense, lengths: Dense, /, *, side, out=None):
         if rows > 0:
             made = np.empty((rows, *shape[2:]), dtype)
             _cut.code(as_bytes(x, dtype), offsets, as_bytes(made, dtype))
-            return LoDTensor._wrap(made, (frozen(offsets),))
+            return LoDTensor._wrap(made, (freeze(offsets),))
     return common.sequence_unpad(device, x, lengths, side=side, out=out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...lod.copy_runs import as_bytes, move_few
 from ...lod.selection import range_bounds
 from ...ops import sequence_selection as ops
@@ -29,5 +29,5 @@ def sequence_slice(x: LoDTensor, starts: Dense | None, stops: Dense | None, /, *
         if bad < 0 < rows:
             dtype, made = values.dtype, np.empty((rows, *values.shape[1:]), values.dtype)
             move_few.code(as_bytes(values, dtype), first, last, cut, made.nbytes // rows, as_bytes(made, dtype))
-            return LoDTensor._wrap(made, (frozen(cut),))
+            return LoDTensor._wrap(made, (freeze(cut),))
     return common.sequence_slice(device, x, starts, stops, by=by, wrap=wrap, clip=clip, level=level, out=out)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import arrays
 from ...jit import jitable, lower_bound, parallel_kernel, prange, settings
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...lod.offsets import lengths_to_offsets
 from ...ops import sequence_tokens as ops
 from .primitives.templates import row_kernel
@@ -46,7 +46,7 @@ def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     ends = lengths_to_offsets(lengths)
     out = arrays.output((int(ends[-1]), *x.shape[1:]), dtype, out)
     _keep(len(values), values, offsets, tokens, ends, out.reshape(-1))
-    return LoDTensor._wrap(out, (*x._lod[:-1], frozen(ends)))
+    return LoDTensor._wrap(out, (*x._lod[:-1], freeze(ends)))
 
 
 def _window(i, s, _, values, pad, unused, offsets, out):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...jit import Bytes, Flags, Numbers, typed
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...lod.copy_runs import as_bytes, copy_sequence
 from ...ops import split_merge as ops
 from ..common import split_merge as common
@@ -44,7 +44,7 @@ def split_lod_tensor(x: LoDTensor, mask, /, *, level):
     count, dtype = mask.size, values.dtype
     out, cuts = np.empty(values.shape, dtype), np.empty(2 * count + 2, INT64)
     trues = _split.code(mask, levels[0], as_bytes(values, dtype), len(values), as_bytes(out, dtype), cuts)
-    rows, cuts = cuts.item(trues), frozen(cuts)
+    rows, cuts = cuts.item(trues), freeze(cuts)
     upper, lower = cuts[: trues + 1], cuts[trues + 1 : count + 2]
     return LoDTensor._wrap(out[:rows], (upper,)), LoDTensor._wrap(out[rows:], (lower,))
 
@@ -82,5 +82,5 @@ def merge_lod_tensor(in_true: LoDTensor, in_false: LoDTensor, mask, /, *, level,
         made = np.empty((rows, *values.shape[1:]), dtype)
         parts = levels[0], lower[0], as_bytes(values, dtype), as_bytes(others, dtype)
         if _merge.code(mask, *parts, rows, as_bytes(made, dtype), cut):
-            return LoDTensor._wrap(made, (frozen(cut),))
+            return LoDTensor._wrap(made, (freeze(cut),))
     return common.merge_lod_tensor(device, in_true, in_false, mask, level=level, out=out)

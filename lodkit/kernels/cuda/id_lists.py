@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from ...arrays.cuda import convert, copy_elements, elementwise, fill, ids_of, vector, view
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...ops import id_lists as ops
 from .conversions import from_ids, integers, offsets_to_lengths
 from .primitives.gather import gather, positions_of
@@ -62,7 +62,7 @@ def merge_id_lists(*lists: LoDTensor):
     if distinct is not None:
         numbers, values = values, ids.like(merged.shape)
         gather(distinct, numbers, None, values)
-    offsets = frozen(from_ids(samples, count).offsets.read())
+    offsets = freeze(from_ids(samples, count).offsets.read())
     return LoDTensor._wrap(values.array, (*lists[0]._lod[:-1], offsets))
 
 

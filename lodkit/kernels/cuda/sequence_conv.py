@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays.cuda import convert, copy_elements, cuda, elementwise, fill, launch, vector, view
 from ...jit import simd
-from ...lod.windows import near, uses_of_padding
+from ...lod.windows import clip_start, uses_of_padding
 from .primitives.offsets import offsets_like
 from .primitives.reduce import group_of, reduce_rows, width_of
 from .primitives.row_kernels import advance, segment_of
@@ -46,7 +46,7 @@ def _window_kernel(width, has_pads):
 def _blocks(x, pads, offsets, start, length):
     """First row and end of each block, and the windows of its rows."""
     columns = x.columns
-    start = near(start, length, len(x)) if pads is None else start
+    start = clip_start(start, length, len(x)) if pads is None else start
     step = max(1, BLOCK // max(1, length * columns * x.dtype.itemsize))
     for first in range(0, len(x), step):
         stop = min(first + step, len(x))

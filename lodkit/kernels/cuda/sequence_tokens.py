@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import convert, elementwise, output, vector, view
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...ops import sequence_tokens as ops
 from .primitives.gather import gather, list_ones, take
 from .primitives.offsets import offsets_like
@@ -36,7 +36,7 @@ def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     values = convert(values, dtype)
     kept = _mark_kept.into(values.like((len(values),), np.int64), values, values.send(tokens), len(tokens))
     ends, out = keep(values, kept, x._row_offsets(), out)
-    return LoDTensor._wrap(out.array, (*x._lod[:-1], frozen(ends)))
+    return LoDTensor._wrap(out.array, (*x._lod[:-1], freeze(ends)))
 
 
 @elementwise

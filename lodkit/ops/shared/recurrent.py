@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import check_gradient, check_values, native
 from ...errors import LodkitError, ShapeMismatchError
-from ...lod.levels import compiled
+from ...lod.levels import load_compiled
 from ...registry import inferred_level
 from .types import check_same_type
 
@@ -41,11 +41,11 @@ class Steps:
     """
 
     def __init__(self, offsets, reverse):
-        order, running = compiled().ranked(offsets)
+        order, running = load_compiled().ranked(offsets)
         self._offsets, self._reverse, self.counts = offsets, reverse, running.tolist()
         self.first = self.counts[0] if self.counts else 0
         self.order = order[: self.first]
-        self.rows = compiled().time_major(offsets, order, running, reverse)
+        self.rows = load_compiled().time_major(offsets, order, running, reverse)
         self.places = np.empty_like(self.rows)
         self.places[self.rows] = np.arange(len(self.rows))
 

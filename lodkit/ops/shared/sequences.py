@@ -9,7 +9,7 @@ from ...arrays.objects import remedy_of
 from ...errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, RowIndexError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
-from ...lod.levels import equal
+from ...lod.levels import are_equal
 
 
 def is_ragged(x):
@@ -79,7 +79,7 @@ def _check_above(name, first, x, i, kept, why):
     """Check that input ``i`` has the levels that joining keeps of the first."""
     for level in range(kept):
         a, b = first._lod[level], x._lod[level]
-        if a is not b and not equal(a, b):
+        if a is not b and not are_equal(a, b):
             at = int(np.argmax(np.diff(a) != np.diff(b)))
             raise LoDMismatchError(
                 f"{name}: {why}, so level {level} must be that of input 0; "
@@ -131,7 +131,7 @@ def check_slices(x, starts, stops, level):
                 f"sequence_slice: {name} has lod_level {given.lod_level} and {len(given)} lists; "
                 f"give one level, a list of ranges for each of the {count} sequences"
             )
-        if not equal(offsets, given._lod[0]):
+        if not are_equal(offsets, given._lod[0]):
             raise LoDMismatchError("sequence_slice: starts and stops list different numbers of ranges")
     ranges = int(offsets[-1])
     return *(_repeat_by_range(name, given, count, ranges, offsets) for name, given in named), offsets
