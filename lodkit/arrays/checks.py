@@ -56,7 +56,7 @@ def is_plain_integer(value):
     return type(value) is int and -MOST <= value <= MOST
 
 
-def listed(value, what):
+def to_tuple(value, what):
     """A list of integers as a tuple; ``what`` names the operator and the attribute in the error for other values."""
     if not (isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim == 1)):
         raise TypeError(f"{what} must be a list of integers, got {value!r}")

@@ -125,7 +125,7 @@ def matrix(array):
     return array.view(np.uint16) if array.dtype == np.float16 else array
 
 
-def distinct(array):
+def without_repeats(array):
     """The elements of an array once, where broadcasting repeats them; an index here is one of the array."""
     return array[tuple(slice(1) if stride == 0 else slice(None) for stride in array.strides)]
 
@@ -164,10 +164,10 @@ def from_lists(x, name):
         return array_of(x, name)
     if state.open:
         refuse_lists(x)
-    return _even(plain_rows(x, name), name)
+    return _to_even_array(plain_rows(x, name), name)
 
 
-def _even(x, name):
+def _to_even_array(x, name):
     try:
         return np.asarray(x)
     except ValueError as error:
@@ -199,7 +199,7 @@ def plain_array(x, name):
         return x
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask no operator looks at; pass {name}.filled(...)")
-    return refuse(x, f"a function that takes {name}") if isinstance(x, RecordedArray) else _even(x, name)
+    return refuse(x, f"a function that takes {name}") if isinstance(x, RecordedArray) else _to_even_array(x, name)
 
 
 def plain_rows(rows, name):

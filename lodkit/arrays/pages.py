@@ -26,7 +26,7 @@ def allocate(size):
     """Allocate an uninitialised array of at least ``size`` bytes."""
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.empty(size, np.uint8)
-    return np.asarray(_Owner(_taken(size) or _mapped(size)))
+    return np.asarray(_Owner(_take_mapping(size) or _map_pages(size)))
 
 
 class _Owner:
@@ -44,7 +44,7 @@ class _Owner:
         weakref.finalize(self, _keep, mapping).atexit = False
 
 
-def _taken(size):
+def _take_mapping(size):
     """Take the smallest kept mapping of ``size`` to ``2 * size`` bytes, if any; one as it is before one of its size."""
     found = [(len(m), place is _kept, m, place) for place in (_hot, _kept) for m in tuple(place)]
     for length, _, mapping, place in sorted(found, key=lambda each: each[:2]):
@@ -57,7 +57,7 @@ def _taken(size):
     return None
 
 
-def _mapped(size):
+def _map_pages(size):
     """Make a private mapping; Python's default, a shared one, is visible to forks and gets no huge pages."""
     try:
         mapping = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -38,11 +38,11 @@ def size_product(sizes, what):
 def checked_size(size, what, verb="is"):
     """A size that Python computed, which has integers of any size."""
     if size > MOST:
-        raise too_large(size, what, verb)
+        raise size_error(size, what, verb)
     return size
 
 
-def too_large(size, what, verb="is"):
+def size_error(size, what, verb="is"):
     """The error for a size that no offset of 64 bits holds."""
     return LoDError(f"{what} {verb} {size}, more than int64 holds ({MOST} = 2**63 - 1); give fewer or smaller ones")
 
@@ -53,5 +53,5 @@ def size_products(sizes, by, what):
     if found.size and np.multiply(sizes, by, dtype=np.float64).max() >= float(MOST):
         most = np.multiply(sizes, by, dtype=object).max()
         if most > MOST:
-            raise too_large(most, what)
+            raise size_error(most, what)
     return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DeviceError
 from .generic import device_of
-from .recorded import not_recorded, on_tape
+from .recorded import is_on_tape, refuse_unrecorded
 from .tensors import is_tensor, numbers_of
 
 _TO_CUDA = {
@@ -26,9 +26,9 @@ def to_device(array, device):
     if device_of(array) == device:
         return array
     if is_tensor(array) and device == "cuda":
-        return _moved(array)
-    if on_tape(array):
-        not_recorded("moving to another device")
+        return _move_to_cuda(array)
+    if is_on_tape(array):
+        refuse_unrecorded("moving to another device")
     if device == "cuda":
         return _to_cuda(array)
     result = _to_cpu(array)
@@ -37,7 +37,7 @@ def to_device(array, device):
     return result
 
 
-def _moved(tensor):
+def _move_to_cuda(tensor):
     try:
         return tensor.cuda()
     except (RuntimeError, AssertionError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import cast, check_rows, dtype_of, from_lists, is_array, is_scalar, narrow, to_device
+from ..arrays import cast, check_rows, dtype_of, from_lists, is_array, is_scalar, to_device, to_int32
 from ..lod import LoDTensor
 from ..registry.inputs import to_device_of
 
@@ -27,7 +27,7 @@ def int32(ids, below=None):
     """Cast ids or lengths to int32, as Caffe2 returns them; unchecked if ``below`` fits int32."""
     if isinstance(ids, LoDTensor):
         return ids.with_values(int32(ids.values, below))
-    return narrow(ids) if below is None or below > MAX_INT32 else cast(ids, np.int32)
+    return to_int32(ids) if below is None or below > MAX_INT32 else cast(ids, np.int32)
 
 
 def check_int32(name, number):

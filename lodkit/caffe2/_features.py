@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import listed
+from ..arrays import to_tuple
 from ..features.features import Features
 from ..lod import LoDTensor
 from ..ops.shared.features import to_numpy
@@ -39,13 +39,13 @@ def _map(lengths, keys, values):
 
 
 def merge_dense(values, presence, *, feature_ids):
-    feature_ids = listed(feature_ids, "MergeDenseFeatureTensors: feature_ids")
+    feature_ids = to_tuple(feature_ids, "MergeDenseFeatureTensors: feature_ids")
     return _outputs(Features.from_dense(values, feature_ids, presence))
 
 
 def _merge_single(name, size, column):
     def run(*inputs, feature_ids):
-        feature_ids = listed(feature_ids, f"{name}: feature_ids")
+        feature_ids = to_tuple(feature_ids, f"{name}: feature_ids")
         groups = _grouped(name, inputs, size, feature_ids)
         columns = [(key, column(*group[:-1])) for key, group in zip(feature_ids, groups, strict=True)]
         return _outputs(Features.from_columns(columns, [group[-1] for group in groups]))

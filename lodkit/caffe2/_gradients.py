@@ -7,7 +7,7 @@ gradient of the rows that they gather, one for each index.
 from __future__ import annotations
 
 from .. import ops
-from ..arrays import check_rows, listed
+from ..arrays import check_rows, to_tuple
 from ..errors import ShapeMismatchError
 from ._common import array, height, ragged
 from ._reductions import REDUCTIONS, REPRESENTATIONS
@@ -68,7 +68,7 @@ def batch_gather(data, indices, grad, *, axis=1, match_outer=0):
 
 def sparse_to_dense_mask(indices, output_grad, lengths=None, *, mask):
     """The gradient by the values, which are known only as the items of that of the result."""
-    mask = listed(mask, "SparseToDenseMaskGradient: mask")
+    mask = to_tuple(mask, "SparseToDenseMaskGradient: mask")
     ids = indices if lengths is None else ragged(indices, lengths)
     grad = array(output_grad)
     if not mask:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 
 from ..arrays import from_lists, holds_rows, integers, is_cpu_tensor, is_integer, is_tensor, one_device
-from ..arrays.recorded import tracked
+from ..arrays.recorded import track
 from ..arrays.sizes import size_product
 from ..arrays.types import ArrayLike, Integer
 from ..errors import LoDMismatchError, RowIndexError
@@ -67,7 +67,7 @@ def concat(tensors: Iterable[T]) -> T:
         if (t.values is None) != (first.values is None):
             raise LoDMismatchError(f"concat: only one of tensors 0 and {i} has values")
     levels = tuple(end_to_end([t._lod[level] for t in tensors]) for level in range(first.lod_level))
-    rows = [tracked(t._whole()) for t in tensors]
+    rows = [track(t._whole()) for t in tensors]
     return LoDTensor._wrap(None if first.values is None else _concat_rows(rows), levels)
 
 

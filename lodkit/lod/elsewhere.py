@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Self
 
-from ..arrays.recorded import tracked
+from ..arrays.recorded import track
 from ..arrays.tensors import is_tensor
 from .large import needs_memory
 
@@ -177,10 +177,10 @@ class Familiar:
         """Return a tensor of the same structure, its values in another type."""
         from .nesting import cast_values
 
-        return self.with_values(cast_values(tracked(self._need_values()), dtype))
+        return self.with_values(cast_values(track(self._need_values()), dtype))
 
     @needs_memory
     def copy(self) -> Self:
         """Return a tensor with values of its own; the structure, which is read-only, is shared."""
-        values = tracked(self._whole())
+        values = track(self._whole())
         return self.with_values(values.clone() if is_tensor(values) else copy.deepcopy(values))

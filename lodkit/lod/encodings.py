@@ -22,7 +22,7 @@ from ..arrays import (
     to_device,
 )
 from ..arrays.objects import refuse_objects
-from ..arrays.recorded import on_tape, plain_view, tracked
+from ..arrays.recorded import is_on_tape, plain_view, track
 from ..arrays.tensors import check_storage
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
 from ..errors import LoDError, SegmentIdError
@@ -110,7 +110,7 @@ class Conversions(Familiar):
         if is_cpu_tensor(padded):
             made = cls.from_padded(array_of(padded, "padded"), lengths, pad_value=pad_value)
             return made._like(tensor_of(made._values, padded))
-        recorded = tracked(padded)
+        recorded = track(padded)
         padded = _batch(plain_view(padded), "from_padded")
         count, width = padded.shape[:2]
         if lengths is None:
@@ -127,10 +127,10 @@ class Conversions(Familiar):
                 f"from_padded: lengths[{i}] = {lengths[i]} exceeds the padded width {width}; a length counts the rows "
                 "that are data"
             )
-        rows = np.arange(count * width) if on_tape(recorded) else padded.reshape(count * width, *padded.shape[2:])
+        rows = np.arange(count * width) if is_on_tape(recorded) else padded.reshape(count * width, *padded.shape[2:])
         values = output((offsets.item(-1), *rows.shape[1:]), rows.dtype)
         load_compiled("copy_runs").copy_runs(rows, width, offsets, values)
-        if on_tape(recorded):
+        if is_on_tape(recorded):
             values = recorded.reshape(count * width, *padded.shape[2:])[values]
         return cls._wrap(values, (offsets,))
 
@@ -241,7 +241,7 @@ class Conversions(Familiar):
     def to_uniform(self) -> Values:
         """Return ``values`` with one axis per level, without a copy; lengths of a level must be equal."""
         widths = [self._uniform_length(level) for level in range(self.lod_level)]
-        return tracked(self._need_values()).reshape((len(self), *widths, *self.shape[1:]))
+        return track(self._need_values()).reshape((len(self), *widths, *self.shape[1:]))
 
     def _uniform_length(self, level):
         lengths = self.lengths(level)

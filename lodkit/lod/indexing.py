@@ -23,7 +23,7 @@ from ..arrays import (
     remedy_for,
     tensor_of,
 )
-from ..arrays.recorded import not_recorded, on_tape, tracked
+from ..arrays.recorded import is_on_tape, refuse_unrecorded, track
 from ..arrays.sizes import memory_for
 from ..arrays.types import Array, Integer, Values
 from ..errors import DeviceError, LoDError, LodkitError, LoDLevelError, RowIndexError
@@ -135,7 +135,7 @@ class Indexing:
         """Return the sequences of a level, in order, as views: arrays at the innermost, else LoDTensors."""
         level = self._level(level)
         if level == len(self._lod) - 1:
-            values = tracked(self._need_values())
+            values = track(self._need_values())
             return [values[a:b] for a, b in pairwise(self._lod[-1].tolist())]
         return [self._cut(level + 1, a, b) for a, b in pairwise(self._lod[level].tolist())]
 
@@ -162,7 +162,7 @@ class Indexing:
             first, last = int(offsets[start]), int(offsets[stop])
             levels.append(freeze(offsets[start : stop + 1] - first))
             start, stop = first, last
-        values = None if self._whole() is None else tracked(self._values)[start:stop]
+        values = None if self._whole() is None else track(self._values)[start:stop]
         return self._wrap(values, tuple(levels), self._base + start)
 
     def _part(self, branch):
@@ -170,10 +170,10 @@ class Indexing:
         at = self._find(branch)
         level = len(branch) - 1
         if not self._lod:
-            return tracked(self._values)[at]
+            return track(self._values)[at]
         start, stop = int(self._lod[level][at]), int(self._lod[level][at + 1])
         if level == len(self._lod) - 1:
-            return tracked(self._need_values())[start:stop]
+            return track(self._need_values())[start:stop]
         return self._cut(level + 1, start, stop)
 
     def _descend(self, key):
@@ -210,7 +210,7 @@ class Indexing:
     @needs_memory
     def _select(self, indices):
         """Return a copy of the sequences at these indices."""
-        values = tracked(self._whole())  # a recorded array records
+        values = track(self._whole())  # a recorded array records
         if len(self._lod) == 1 and type(values) is np.ndarray and not values.dtype.hasobject:
             few = load_compiled("selection").take_few(self, indices)
             if few is not None:
@@ -256,7 +256,7 @@ def take_runs(values, place, count):
     """Copy runs of rows to their places, as ``move_runs``, in a new array of ``count`` rows, which they fill."""
     if type(values) is not np.ndarray:
         tensor = is_cpu_tensor(values)
-        if on_tape(values) or (tensor and values.requires_grad and sys.modules["torch"].is_grad_enabled()):
+        if is_on_tape(values) or (tensor and values.requires_grad and sys.modules["torch"].is_grad_enabled()):
             return values[take_runs(np.arange(len(values)), place, count)]
         if tensor:
             return tensor_of(take_runs(array_of(values, "values", record=False), place, count), values)
@@ -267,8 +267,8 @@ def take_runs(values, place, count):
 
 
 def require_cpu(values, what):
-    if on_tape(values):
-        not_recorded(what)
+    if is_on_tape(values):
+        refuse_unrecorded(what)
     if not isinstance(values, np.ndarray):
         if not hasattr(values, "__cuda_array_interface__"):
             raise TypeError(f"{what} takes a NumPy array, got {type(values).__name__}; {remedy_for(values, 'it')}")

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from ..arrays import integers, is_tensor
-from ..arrays.sizes import too_large, total_size
+from ..arrays.sizes import size_error, total_size
 from ..arrays.types import Levels
 from ..errors import LoDError, LoDMismatchError
 from ..loading import load
@@ -141,7 +141,7 @@ def bad_length(lengths, what):
     lengths = lengths.copy()  # which another thread may write
     negative = np.flatnonzero(lengths < 0)
     if not len(negative):
-        return too_large(sum(lengths.tolist()), what, "add up to")
+        return size_error(sum(lengths.tolist()), what, "add up to")
     i = int(negative[0])
     return LoDError(f"{what}[{i}] = {lengths[i]} is negative; a length counts rows or sequences, 0 for an empty one")
 

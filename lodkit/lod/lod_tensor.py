@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import check_dense, device_of, from_lists, is_array, is_cpu_tensor, plain_array, remedy_for
 from ..arrays.objects import OBJECTS, refuse_objects
-from ..arrays.recorded import is_recorded, plain_view, state, tracked
+from ..arrays.recorded import is_recorded, plain_view, state, track
 from ..arrays.types import DenseLike, Device, Levels, Values
 from ..errors import LoDError
 from ..public import public
@@ -152,7 +152,7 @@ class LoDTensor(
 
         While a tape is open, what NumPy computes of floating values is recorded.
         """
-        return tracked(self._values) if state.open else self._values
+        return track(self._values) if state.open else self._values
 
     def set_values(self, values: DenseLike | None) -> None:
         """Replace the values in place; the structure stays."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays.sizes import too_large
+from ..arrays.sizes import size_error
 from ..jit import Flags, Numbers, Table, jitable, njit, typed
 from ..jit.sums import plus
 from .levels import bad_length
@@ -94,7 +94,7 @@ def cut_parts(offsets, starts, stops, count, name="a selection of x", level=0):
 
 def part_count_error(starts, stops, what):
     """The error for ranges of parts that are too many in all."""
-    return too_large(sum(stops.tolist()) - sum(starts.tolist()), what, "add up to")
+    return size_error(sum(stops.tolist()) - sum(starts.tolist()), what, "add up to")
 
 
 @typed

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_number, is_scalar, is_tensor, to_device
 from ..arrays.checks import is_plain_number
-from ..arrays.recorded import not_recorded, on_tape, plain_view, state, tracked
+from ..arrays.recorded import is_on_tape, plain_view, refuse_unrecorded, state, track
 from ..arrays.tensors import check_storage
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
 from ..errors import DTypeError, LoDError
@@ -123,7 +123,7 @@ class SelectedRows(Coordinates):
 
         While a tape is open, what NumPy computes of floating values is recorded.
         """
-        return tracked(self._value) if state.open else self._value
+        return track(self._value) if state.open else self._value
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{name} of SelectedRows is read-only; make a new SelectedRows(rows, value, height)")
@@ -208,8 +208,8 @@ class SelectedRows(Coordinates):
             raise TypeError(f"max_norm must be a number >= 0, got {max_norm!r:.200}")
         if not max_norm >= 0:
             raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
-        if on_tape(tracked(self._value)):
-            not_recorded("clip_by_norm")
+        if is_on_tape(track(self._value)):
+            refuse_unrecorded("clip_by_norm")
         merged = self.merge()
         norm = merged.norm()
         return merged if norm <= max_norm else merged * (max_norm / norm)
@@ -240,8 +240,8 @@ class SelectedRows(Coordinates):
 
     def _scaled(self, operation, number):
         # Python numbers keep the dtype of the values, NumPy scalars would widen it.
-        if on_tape(number):
-            not_recorded("scaling SelectedRows by an array", "make SelectedRows of rows and value * number")
+        if is_on_tape(number):
+            refuse_unrecorded("scaling SelectedRows by an array", "make SelectedRows of rows and value * number")
         if is_tensor(number) and not number.requires_grad:
             number = array_of(number, "number") if is_cpu_tensor(number) else np.asarray(number.tolist())
         if isinstance(number, np.generic | np.ndarray) and number.size == 1:
@@ -253,7 +253,7 @@ class SelectedRows(Coordinates):
             raise DTypeError(
                 f"number has {number.bit_length()} bits, more than {self._value.dtype} holds; pass a smaller one"
             )
-        return self._with_value(operation(tracked(self._whole()), number))
+        return self._with_value(operation(track(self._whole()), number))
 
     def __mul__(self, number: typing.Any) -> SelectedRows:
         return self._scaled(operator.mul, number)
@@ -264,7 +264,7 @@ class SelectedRows(Coordinates):
         return self._scaled(operator.truediv, number)
 
     def __neg__(self) -> SelectedRows:
-        return self._with_value(-tracked(self._whole()))
+        return self._with_value(-track(self._whole()))
 
     if not typing.TYPE_CHECKING:  # a checker takes what has this for an array
 

@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor, plain_array
-from ..arrays.recorded import UFUNCS, Function, hooks, not_recorded, partials, reshape_rule, state, tracked
+from ..arrays.recorded import UFUNCS, Function, hooks, partials, refuse_unrecorded, reshape_rule, state, track
 from ..errors import DeviceError, DTypeError, NoKernelError, ShapeMismatchError
 from .levels import mismatch
 from .lod_tensor import LoDTensor
@@ -127,7 +127,7 @@ def apply_function(function, args, kwargs):
     if device_of(like) == "cuda":
         _check_items(name, operands)
         if state.open and hooks.open_tapes():
-            not_recorded(f"{name} on a GPU", "np.maximum, np.minimum and products with masks are")
+            refuse_unrecorded(f"{name} on a GPU", "np.maximum, np.minimum and products with masks are")
         return like.with_values(_apply_on_gpu(np.where, operands, (), {}))
     try:
         if any(map(is_cpu_tensor, operands)):
@@ -163,7 +163,7 @@ def _operand(name, x, rank):
     if type(x) in (int, float, bool):
         return x
     if isinstance(x, LoDTensor):
-        values = tracked(x._need_values())
+        values = track(x._need_values())
         item = tuple(values.shape[1:])
         if len(item) + 1 == rank:
             return values
@@ -207,7 +207,7 @@ def _apply_on_gpu(ufunc, operands, outs, kwargs):
     numbers = tuple(x.item() if isinstance(x, np.generic | np.ndarray) else x for x in operands)
     made = run(*(x if _is_number(x) else xp.asarray(x) for x in numbers))
     if hooks.open_tapes() and dtype_of(made).kind == "f":
-        rules = UFUNCS.get(ufunc) or not_recorded(f"np.{name}")
+        rules = UFUNCS.get(ufunc) or refuse_unrecorded(f"np.{name}")
         hooks.record(Function(f"np.{name}", partials(rules)), numbers, {}, made)
     return made
 

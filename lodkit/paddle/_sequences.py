@@ -6,7 +6,7 @@ sequence_topk_avg_pooling, which Paddle's gradient reads.
 
 from __future__ import annotations
 
-from ..arrays import is_integer, listed
+from ..arrays import is_integer, to_tuple
 from ..registry import DATA_TYPES
 from ._types import SlotError, as_int32, flattened, one_integer, op_type, rank, vector, width, without_last
 
@@ -149,7 +149,7 @@ def merge_lod_tensor(ops, X, Mask, InTrue, InFalse, *, level=0):
 @op_type
 def im2sequence(ops, X, *, kernels, strides=(1, 1), paddings=(0, 0, 0, 0)):
     given = {"kernels": kernels, "strides": strides, "paddings": paddings}
-    return {"Out": ops.im2sequence(X, **{name: listed(x, f"im2sequence: {name}") for name, x in given.items()})}
+    return {"Out": ops.im2sequence(X, **{name: to_tuple(x, f"im2sequence: {name}") for name, x in given.items()})}
 
 
 @op_type

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import MOST, flat, is_number, listed
+from ..arrays import MOST, flat, is_number, to_tuple
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import VarDesc, array_desc
 from ._types import SlotError, as_int32, dtype_of_variable, is_selected, one_float, op_type, rank, without_last
@@ -123,7 +123,7 @@ def _columns(ids):
 
 @op_type
 def split_selected_rows(ops, X, *, height_sections):
-    sections = listed(height_sections, "split_selected_rows: height_sections")
+    sections = to_tuple(height_sections, "split_selected_rows: height_sections")
     return {"Out": list(ops.split_selected_rows(X, height_sections=sections))}
 
 

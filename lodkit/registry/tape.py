@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 
 from ..arrays import dtype_of, is_array, may_share_memory
-from ..arrays.numpy_arrays import distinct
+from ..arrays.numpy_arrays import without_repeats
 from ..arrays.recorded import Function, state
 from ..errors import LodkitError
 from ..lod import LoDTensor, SelectedRows
@@ -293,7 +293,7 @@ class Tape:
 
 
 def _checksum(array):
-    return zlib.crc32(np.ascontiguousarray(distinct(array)).reshape(-1).view(np.uint8).data)
+    return zlib.crc32(np.ascontiguousarray(without_repeats(array)).reshape(-1).view(np.uint8).data)
 
 
 def differentiate(call):

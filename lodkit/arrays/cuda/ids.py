@@ -84,12 +84,12 @@ def _check(ids, height, mode, note, name="ids", error=None):
             raise error(ids.read(), at)
         return
     queue = ids.library.queue(ids.device)
-    pending.append((slot, queue, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
+    pending.append((slot, queue, lambda at: _late_error(error, ids.library.read(ids.array), at, height, name)))
     if len(pending) > MOST_PENDING:
         raise_pending()
 
 
-def _late(error, numbers, at, height, name):
+def _late_error(error, numbers, at, height, name):
     """Error of a deferred check, whose ids may have been overwritten since."""
     number = numbers.reshape(-1)[at]
     if 0 <= number < height:

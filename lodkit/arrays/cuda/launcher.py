@@ -94,13 +94,13 @@ def launch(kernel, threads, *args, block=BLOCK, exact=False):
         runner(kernel, -(-threads // block), block, args, exact)
 
 
-def _mixed(args):
+def _device_error(args):
     places = {(a.library, a.device) for a in args if type(a) is View}
     names = sorted(f"{type(library).__name__} cuda:{device}" for library, device in places)
     return DeviceError(f"arrays of one call are of {' and '.join(names)}; bring them to one device and library")
 
 
-def passed(args):
+def pass_arguments(args):
     """The library and the device of the arrays among a kernel's arguments; types and values as they are passed.
 
     Raises DeviceError unless all arrays share them.
@@ -111,7 +111,7 @@ def passed(args):
             if first is None:
                 first = a
             elif a.library is not first.library or a.device != first.device:
-                raise _mixed(args)
+                raise _device_error(args)
             kinds.append(a.type_name)
             values.append(a.pointer)
         else:
@@ -120,8 +120,8 @@ def passed(args):
     return first.library, first.device, kinds, values
 
 
-def _on_device(kernel, blocks, block, args, exact):
-    library, device, kinds, values = passed(args)
+def _launch_on_device(kernel, blocks, block, args, exact):
+    library, device, kinds, values = pass_arguments(args)
     key = kernel, device, *kinds
     found = _loaded.get(key) or _load(key, args)
     if not exact:
@@ -145,7 +145,7 @@ def _on_device(kernel, blocks, block, args, exact):
 
 
 #: Carries out launches; tests put an emulator here.
-runner = _on_device
+runner = _launch_on_device
 
 _NUMBERS = {np.dtype(name).type: name for name in "float32 float64 int32 int64 uint8 uint16 uint32 uint64".split()}
 _NUMBERS[int] = "int64"
@@ -187,7 +187,7 @@ def _load(key, args):
                 current=core.Device,
                 launch=core.launch,
                 most_blocks=BLOCKS_EACH * device.properties.multiprocessor_count,
-                alone=_alone(),
+                alone=_is_only_gpu(),
             )
         return _loaded[key]
 
@@ -206,7 +206,7 @@ def current(device):
 def wait(library, device):
     """Wait for the current stream of a device."""
     stream = _stream(library.stream(device))
-    if _alone() and hasattr(_thread, "ready"):
+    if _is_only_gpu() and hasattr(_thread, "ready"):
         stream.sync()
     else:
         with current(device):
@@ -214,7 +214,7 @@ def wait(library, device):
 
 
 @functools.cache
-def _alone():
+def _is_only_gpu():
     """True if there is one GPU, as far as that can be known: NVML may be missing, which some releases ask."""
     try:
         system = _core().system  # in cuda.core 1, or under another name before
@@ -259,7 +259,7 @@ def machine_code(kernel, names, capability):
         if payload:
             facts, _, code = payload.partition(b"\n")
             return code, *json.loads(facts)
-    made = _compiled(kernel, names, capability)
+    made = _compile(kernel, names, capability)
     if name:
         with failing_softly():
             code, *facts = made
@@ -279,10 +279,10 @@ def _ptx(kernel, names, capability):
             raise
 
 
-def _compiled(kernel, names, capability):
+def _compile(kernel, names, capability):
     core = _core()
     ptx = _ptx(kernel, names, min(capability, GENERATION))
-    code, log = _linked(core, ptx, f"sm_{capability[0]}{capability[1]}")
+    code, log = _link(core, ptx, f"sm_{capability[0]}{capability[1]}")
     registers = re.search(r"Used (\d+) registers", log)
     report = {
         "registers": int(registers.group(1)) if registers else None,
@@ -295,7 +295,7 @@ def _compiled(kernel, names, capability):
     return code, re.search(r"\.entry\s+([\w$]+)", ptx).group(1), report
 
 
-def _linked(core, ptx, arch):
+def _link(core, ptx, arch):
     """Machine code and the linker's log, which is empty if the driver links: it knows no such options."""
     source = core.ObjectCode.from_ptx(ptx.encode())
     try:

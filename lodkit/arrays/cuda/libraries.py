@@ -18,7 +18,7 @@ from ..tensors import address_of, check_storage, numbers_of
 from .host import host_numbers
 from .launcher import cuda, wait
 from .private_numba import device_of_array
-from .views import View, checked
+from .views import View, check_dtype
 
 _AS_IT_IS = contextlib.nullcontext()
 PER_THREAD = 2  # CUDA's name of the default stream that each thread has of its own
@@ -32,11 +32,11 @@ def library_of(x):
 @functools.cache
 def _library(kind):
     roots = [base.__module__.partition(".")[0] for base in kind.__mro__]
-    return _made(next((root for root in roots if root in LIBRARIES), "numba"))
+    return _make_library(next((root for root in roots if root in LIBRARIES), "numba"))
 
 
 @functools.cache
-def _made(root):
+def _make_library(root):
     return LIBRARIES[root]()
 
 
@@ -88,7 +88,7 @@ class Cupy(Library):
         if is_copy:
             with self.on(x.device.id):
                 x = self.cupy.ascontiguousarray(x)
-        return View(x, x.data.ptr, x.shape, checked(x.dtype), self, x.device.id, is_copy)
+        return View(x, x.data.ptr, x.shape, check_dtype(x.dtype), self, x.device.id, is_copy)
 
     def on(self, device):
         """Context in which a device is current."""
@@ -200,7 +200,7 @@ class Numba(Library):
         pointer, device = interface["data"][0] or 0, device_of_array(x)
         if device is None:
             device = self._device(pointer)
-        return View(x, pointer, interface["shape"], checked(dtype), self, device)
+        return View(x, pointer, interface["shape"], check_dtype(dtype), self, device)
 
     def _device(self, pointer):
         try:

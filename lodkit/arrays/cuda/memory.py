@@ -11,9 +11,9 @@ from .. import integers, is_cpu_tensor
 from ..objects import id_remedy_of
 from .kernels import convert, copy_elements, fill
 from .libraries import LIBRARIES, library_of
-from .views import View, checked
+from .views import View, check_dtype
 
-__all__ = ["LIBRARIES", "View", "checked", "copy_to", "extent", "full_like", "library_of", "output", "overlap"]
+__all__ = ["LIBRARIES", "View", "check_dtype", "copy_to", "extent", "full_like", "library_of", "output", "overlap"]
 __all__ += ["refuse_overlap", "rows_on_device_of", "view"]
 
 
@@ -23,11 +23,11 @@ def view(x):
         return x
     found = library_of(x).view(x)
     if found.pointer & (found.dtype.itemsize - 1):
-        raise misaligned(found)
+        raise alignment_error(found)
     return found
 
 
-def misaligned(x):
+def alignment_error(x):
     """The error for memory that a GPU cannot read: its context would be lost."""
     size = x.dtype.itemsize
     return DTypeError(

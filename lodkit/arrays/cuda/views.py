@@ -128,7 +128,7 @@ class View:
         return values
 
 
-def checked(dtype):
+def check_dtype(dtype):
     """Return ``dtype``; DTypeError if kernels do not support it."""
     if dtype not in _POINTERS:
         raise DTypeError(f"a CUDA array of {dtype} is no type of lodkit; convert with .astype(...)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import integers
-from ...arrays.ids import any_outside
+from ...arrays.ids import has_outside
 from ...jit import njit
 from ...lod import offsets as _lod
 from ...ops import conversions as ops
@@ -114,7 +114,7 @@ def unsorted_ids(segments, num_segments):
     if ids.ndim != 1 or num_segments is None:
         ops.check_unsorted_ids(ids, num_segments)
         num_segments = int(ids.max()) + 1 if len(ids) else 0
-    if num_segments < 0 or any_outside(ids, num_segments):
+    if num_segments < 0 or has_outside(ids, num_segments):
         ops.check_unsorted_ids(ids, num_segments)
     return ids, num_segments
 
