@@ -24,7 +24,7 @@ import numpy as np
 from numba import config
 
 from . import private_numba
-from .fingerprint import Untold, fingerprint, plain
+from .fingerprint import NotFingerprintable, check_plain, fingerprint
 
 _FORMAT = "lodkit 1"
 _SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "USING_SVML")
@@ -74,7 +74,7 @@ class DiskCache(private_numba.NullCache):
         args = private_numba.argument_types(sig)
         versions = _FORMAT, numba.__version__, llvmlite.__version__, np.__version__, sys.version
         settings = [(name, getattr(config, name, None)) for name in _SETTINGS]
-        types = plain(" ".join(f"{arg} {arg!r}" for arg in args))
+        types = check_plain(" ".join(f"{arg} {arg!r}" for arg in args))
         return entry_name(versions, private_numba.target_of(codegen), settings, types, fingerprint(self._dispatcher))
 
 
@@ -123,11 +123,11 @@ def store(name, payload):
 def failing_softly():
     """Context whose errors end it with one warning per process, since compiling anew is always right.
 
-    Code that cannot be stored by its nature (``Untold``) is no reason to warn.
+    Code that cannot be stored by its nature (``NotFingerprintable``) is no reason to warn.
     """
     try:
         yield
-    except Untold:
+    except NotFingerprintable:
         return
     except Exception as error:
         if _warned.acquire(blocking=False):

@@ -8,11 +8,11 @@ from numba import config
 from .compiling import jitable
 
 
-def _wrapping(function):
+def _allow_overflow(function):
     return np.errstate(over="ignore")(function) if config.DISABLE_JIT else jitable(function, inline=True)
 
 
-@_wrapping
+@_allow_overflow
 def plus(a, b):
     """The sum of sizes; a negative number where it does not fit int64.
 

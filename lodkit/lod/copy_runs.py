@@ -11,7 +11,7 @@ import functools
 import numpy as np
 
 from ..arrays.sizes import checked_size
-from ..jit import Bytes, Numbers, jitable, lower_bound, parallel_kernel, prange, settings, simd, typed
+from ..jit import Bytes, Numbers, compile_typed, jitable, lower_bound, parallel_kernel, prange, settings, simd
 from ..jit.tuning import tuning
 from .offsets import lengths_to_offsets
 
@@ -191,13 +191,13 @@ def copy_sequence(source, offsets, s, size, out, row):
     return row + stop - start
 
 
-@typed
+@compile_typed
 def _append_runs(source: Bytes, offsets: Numbers, to: Numbers, size: int, out: Bytes):
     for s in range(len(to)):
         to[s] = copy_sequence(source, offsets, s, size, out, to[s])
 
 
-@typed
+@compile_typed
 def move_few(source: Bytes, starts: Numbers, stops: Numbers, to: Numbers, size: int, out: Bytes):
     """``move_runs`` of bytes by one thread: rows have ``size`` of them."""
     for r in range(len(starts)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays.sizes import size_error
-from ..jit import Flags, Numbers, Table, jitable, njit, typed
+from ..jit import Flags, Numbers, Table, compile_typed, jitable, njit
 from ..jit.sums import plus
 from .levels import bad_length
 
@@ -23,7 +23,7 @@ def lengths_to_offsets(lengths, what="lengths"):
     return offsets
 
 
-@typed
+@compile_typed
 def sum_up(lengths: Numbers, offsets: Numbers):
     """Fill in offsets of lengths. Returns False if one is negative, or the sum does not fit int64."""
     total = np.int64(0)
@@ -37,7 +37,7 @@ def sum_up(lengths: Numbers, offsets: Numbers):
     return signs >= 0
 
 
-@typed
+@compile_typed
 def add_offsets(offsets: Numbers, others: Numbers, out: Numbers):
     """Fill ``out`` with sums of offsets. Returns False if they do not fit int64: the last one, which is the largest."""
     for i in range(len(out)):
@@ -45,7 +45,7 @@ def add_offsets(offsets: Numbers, others: Numbers, out: Numbers):
     return out[-1] >= 0
 
 
-@typed
+@compile_typed
 def longest_length(offsets: Numbers):
     """The longest of the lengths between checked offsets; 0 if there are none."""
     longest = 0
@@ -60,7 +60,7 @@ def measure_lengths(offsets):
     return lengths, int(_measure.code(offsets, lengths))  # uncompiled it is of NumPy
 
 
-@typed
+@compile_typed
 def _measure(offsets: Numbers, lengths: Numbers):
     longest = 0
     for s in range(len(lengths)):
@@ -97,7 +97,7 @@ def part_count_error(starts, stops, what):
     return size_error(sum(stops.tolist()) - sum(starts.tolist()), what, "add up to")
 
 
-@typed
+@compile_typed
 def runs_of(mask: Flags, starts: Table, stops: Table, to: Table):
     """Find the runs of True, in row 0, and of False, in row 1; ``to`` are their starts where those of a row are joined.
 
@@ -129,7 +129,7 @@ def _append(offsets, r, starts, stops, to, k, out):
     return k
 
 
-@typed
+@compile_typed
 def cut_level(offsets: Numbers, starts: Numbers, stops: Numbers, to: Numbers, out: Numbers):
     """Fill ``out`` with the offsets of runs, which become those of the next level.
 
@@ -143,7 +143,7 @@ def cut_level(offsets: Numbers, starts: Numbers, stops: Numbers, to: Numbers, ou
     return out[k] if signs >= 0 else signs
 
 
-@typed
+@compile_typed
 def merge_level(
     in_true: Numbers, in_false: Numbers, side: int, runs: int, starts: Table, stops: Table, to: Table, out: Numbers
 ):

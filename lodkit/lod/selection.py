@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import Bytes, Numbers, settings, typed
+from ..jit import Bytes, Numbers, compile_typed, settings
 from ..jit.sums import plus
 from .copy_runs import as_bytes, copy_sequence
 from .levels import freeze
@@ -22,7 +22,7 @@ def indices_within(numbers, count):
     return indices, _indices_within.code(numbers, count, indices)
 
 
-@typed
+@compile_typed
 def _indices_within(numbers: Numbers, count: int, indices: Numbers):
     bad = -1
     for i in range(len(numbers)):
@@ -44,7 +44,7 @@ def part_numbers(bounds, offsets, numbers):
     return chosen, _part_numbers.code(bounds, offsets, numbers, chosen)
 
 
-@typed
+@compile_typed
 def _part_numbers(bounds: Numbers, offsets: Numbers, numbers: Numbers, chosen: Numbers):
     bad = -1
     for s in range(len(offsets) - 1):
@@ -78,7 +78,7 @@ def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
     return first, last, cut, bad
 
 
-@typed
+@compile_typed
 def _range_bounds(
     bounds: Numbers,
     ranges: Numbers,
@@ -123,7 +123,7 @@ def run_rows(starts, stops, count):
     return rows
 
 
-@typed
+@compile_typed
 def _number_rows(starts: Numbers, stops: Numbers, rows: Numbers):
     at = 0
     for r in range(len(starts)):
@@ -146,7 +146,7 @@ def take_few(t, numbers):
     return t._wrap(out, (freeze(cut),))
 
 
-@typed
+@compile_typed
 def _lengths_taken(offsets: Numbers, numbers: Numbers, cut: Numbers):
     """Fill in offsets of the sequences with these numbers. Returns the last one, or -1 if it does not fit int64."""
     cut[0] = 0
@@ -158,7 +158,7 @@ def _lengths_taken(offsets: Numbers, numbers: Numbers, cut: Numbers):
     return cut[-1]
 
 
-@typed
+@compile_typed
 def _take(source: Bytes, offsets: Numbers, numbers: Numbers, cut: Numbers, out: Bytes):
     """Copy the sequences with these numbers, to the offsets ``cut``."""
     size = len(out) // cut[-1]

@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload, overload_method
 
 from ...jit import jitable
-from ...jit.private_numba import TrustedType, TypingError, spliced
+from ...jit.private_numba import TrustedType, TypingError, splice
 from .errors import NoLevel
 from .kinds import OFFSETS, TRUSTED, LoDTensorType
 from .sequences import offset, rows_between
@@ -98,7 +98,7 @@ def _differences(t, level, below):
     return made
 
 
-@spliced
+@splice
 def _checked_level(level, count):
     if not -count <= level < count:
         raise NoLevel(level, count)

@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
-from ...jit.private_numba import TypingError, next_item, raise_with, same_pointer
+from ...jit.private_numba import TypingError, copy_pointer, next_item, raise_with
 from .errors import NoSequence
 from .kinds import OFFSETS, LoDTensorType, SequencesType
 
@@ -33,14 +33,14 @@ def rows_between(context, builder, kind, values, start, stop):
     shape[0] = builder.sub(stop, start)
     view.shape = cgutils.pack_array(builder, shape)
     view.strides, view.itemsize, view.nitems = source.strides, source.itemsize, functools.reduce(builder.mul, shape)
-    view.meminfo, view.parent = same_pointer(builder, source.meminfo), source.parent
+    view.meminfo, view.parent = copy_pointer(builder, source.meminfo), source.parent
     return view._getvalue()
 
 
 def _counted_alone(context, builder, offsets):
     """An array of offsets whose references are counted apart from those of the tensor that it comes from."""
     made = context.make_array(OFFSETS)(context, builder, offsets)
-    made.meminfo = same_pointer(builder, made.meminfo)
+    made.meminfo = copy_pointer(builder, made.meminfo)
     return made._getvalue()
 
 

@@ -83,7 +83,7 @@ def callee(builder, kernel):
 
 def _launch(module, kernel):
     """Function of a kernel's type by which threads call it: it returns the first error, or the largest result."""
-    function, builder = _rare(module, kernel.function_type, f"{kernel.name}.launch")
+    function, builder = _cold_function(module, kernel.function_type, f"{kernel.name}.launch")
     result, error, *args = function.args
     threads, launcher = _load(builder, _share(builder), THREADS, LAUNCHER)
     _set_share(builder, cgutils.get_null_value(POINTER))
@@ -121,7 +121,7 @@ def _part(module, kernel, each, frame):
     They are ``counts[0]``, one as a rule, from ``addresses[0]`` on.
     """
     kind = ir.FunctionType(ir.VoidType(), [POINTER.as_pointer(), I64.as_pointer(), I64.as_pointer(), POINTER])
-    function, builder = _rare(module, kind, f"{kernel.name}.part")
+    function, builder = _cold_function(module, kind, f"{kernel.name}.part")
     first = builder.bitcast(builder.load(function.args[0]), each.as_pointer())
     args = _load(builder, builder.bitcast(function.args[3], frame), *range(len(kernel.args) - 2))
     before = _share(builder)
@@ -135,7 +135,7 @@ def _part(module, kernel, each, frame):
     return function
 
 
-def _rare(module, kind, name):
+def _cold_function(module, kind, name):
     """A function that LLVM does not optimise, which would take longer than all of its calls."""
     function = ir.Function(module, kind, name)
     function.linkage = "internal"

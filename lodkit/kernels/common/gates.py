@@ -37,7 +37,7 @@ def tanh_backward(y, g):
 
 @jitable(inline=True)
 def relu_backward(y, g):
-    return simd.if_positive(g, y)
+    return simd.zero_unless_positive(g, y)
 
 
 @jitable(inline=True)
@@ -64,7 +64,7 @@ def clip_grad(g, x, bound):
     if bound + bound == bound:
         return g
     size = simd.maximum(x, simd.sub(simd.like(x, 0), x))
-    return simd.if_positive(g, simd.sub(simd.like(x, bound), size))
+    return simd.zero_unless_positive(g, simd.sub(simd.like(x, bound), size))
 
 
 @jitable(inline=True)

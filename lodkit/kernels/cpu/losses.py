@@ -12,14 +12,14 @@ def _log1p(x):
     """``log(1 + x)`` of numbers that are not negative: what 1 + x rounds off, its logarithm gets back."""
     one = simd.add(x, simd.like(x, 1.0))
     added = simd.sub(one, simd.like(x, 1.0))
-    large = simd.if_positive(simd.mul(simd.log(one), simd.div(x, added)), added)
-    return simd.add(large, simd.sub(x, simd.if_positive(x, added)))
+    large = simd.zero_unless_positive(simd.mul(simd.log(one), simd.div(x, added)), added)
+    return simd.add(large, simd.sub(x, simd.zero_unless_positive(x, added)))
 
 
 @jitable
 def _cross_entropy(x, label):
     less = simd.minimum(x, simd.sub(simd.like(x, 0.0), x))
-    loss = simd.sub(simd.if_positive(x, x), simd.mul(x, label))
+    loss = simd.sub(simd.zero_unless_positive(x, x), simd.mul(x, label))
     return simd.add(loss, _log1p(simd.exp(less)))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import native, total_dtype, upcast
 from ...jit import jitable, njit
-from ...jit.reducers import REDUCERS, all_of
+from ...jit.reducers import REDUCERS, whole_weight
 from ...lod.offsets import sum_up
 from ...ops import segments as ops
 from ...ops.conversions import check_rows
@@ -30,7 +30,7 @@ def _kernel(reduce, counts):
     ``counts`` marks empty segments; without, their result is the initial value: half the time.
     """
     reducer = REDUCERS[reduce]
-    divides, divisor = reducer.divisor is not None, jitable(reducer.divisor or all_of)
+    divides, divisor = reducer.divisor is not None, jitable(reducer.divisor or whole_weight)
     step = jitable(reducer.step)
 
     @njit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...jit import Bytes, Numbers, simd, typed
+from ...jit import Bytes, Numbers, compile_typed, simd
 from ...lod import LoDTensor, freeze
 from ...lod.copy_runs import as_bytes
 from ...ops import sequence_padding as ops
@@ -23,7 +23,7 @@ def pads(pad, values, dtype):
     return np.stack([pad, pad]) if pad.ndim else pad[()]
 
 
-@typed
+@compile_typed
 def _sum_fitting(lengths: Numbers, most: int, offsets: Numbers):
     """Fill in offsets of lengths that are all within ``most``. Returns the last one, or -1."""
     offsets[0] = 0
@@ -35,7 +35,7 @@ def _sum_fitting(lengths: Numbers, most: int, offsets: Numbers):
     return offsets[-1]
 
 
-@typed
+@compile_typed
 def _cut(source: Bytes, offsets: Numbers, out: Bytes):
     """Copy the first rows of each slot of ``source``."""
     slot, size = len(source) // (len(offsets) - 1), len(out) // offsets[-1]

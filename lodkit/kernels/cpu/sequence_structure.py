@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from ...jit import Bytes, Numbers, settings, typed
+from ...jit import Bytes, Numbers, compile_typed, settings
 from ...lod import LoDTensor, freeze
 from ...lod.copy_runs import append_runs, as_bytes, copy_sequence, move_runs
 from ...lod.offsets import reversed_numbers, segment_numbers
@@ -44,7 +44,7 @@ def split(grad, xs, axis, dtype):
     return tuple(part.astype(dtype, order="C") for part in np.split(grad, ends[:-1], axis))
 
 
-@typed
+@compile_typed
 def _join(first: Bytes, upper: Numbers, second: Bytes, lower: Numbers, rows: int, out: Bytes, offsets: Numbers):
     """Join the sequences of two tensors in pairs, and fill in their offsets."""
     size = len(out) // rows

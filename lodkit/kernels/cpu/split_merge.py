@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...jit import Bytes, Flags, Numbers, typed
+from ...jit import Bytes, Flags, Numbers, compile_typed
 from ...lod import LoDTensor, freeze
 from ...lod.copy_runs import as_bytes, copy_sequence
 from ...ops import split_merge as ops
@@ -15,7 +15,7 @@ from .primitives.few import INT64, are_few, is_few, is_vector
 _BOOL = np.dtype(bool)
 
 
-@typed
+@compile_typed
 def _split(mask: Flags, offsets: Numbers, source: Bytes, rows: int, out: Bytes, cuts: Numbers):
     """Copy the sequences where a mask is True, then the others; ``cuts`` are the offsets of both. Returns how many are
     True.
@@ -49,7 +49,7 @@ def split_lod_tensor(x: LoDTensor, mask, /, *, level):
     return LoDTensor._wrap(out[:rows], (upper,)), LoDTensor._wrap(out[rows:], (lower,))
 
 
-@typed
+@compile_typed
 def _merge(
     mask: Flags, upper: Numbers, lower: Numbers, in_true: Bytes, in_false: Bytes, rows: int, out: Bytes, cut: Numbers
 ):

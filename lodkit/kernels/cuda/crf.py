@@ -29,7 +29,7 @@ def _combiner(best):
             top = simd.maximum(top, simd.add(x, vector.load(transition, first + k * stride, 1)))
         if best:
             return top
-        shift, total = simd.finite(top), simd.full(out, 1, 0)
+        shift, total = simd.zero_nonfinite(top), simd.full(out, 1, 0)
         for k in range(tags):
             x = simd.add(vector.load_written(out, at + k, 1), vector.load(emission, at + k, 1))
             x = simd.add(x, vector.load(transition, first + k * stride, 1))
@@ -95,7 +95,7 @@ def _lose(s, before, emission, transition, labels, offsets, tags, totals, out):
 @device
 def _shift(totals, s):
     total = vector.load(totals, s, 1)
-    return simd.unless_minus_inf(total, total)
+    return simd.zero_at_minus_inf(total, total)
 
 
 @elementwise

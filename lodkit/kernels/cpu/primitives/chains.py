@@ -113,7 +113,7 @@ def _walker(best):
             top = simd.maximum(top, simd.add(spread(row, 0, k, x), x))
         if best:
             return top
-        shift, total = simd.finite(top), simd.like(top, 0)
+        shift, total = simd.zero_nonfinite(top), simd.like(top, 0)
         for k in range(tags):
             x = simd.load(matrix, 2 + k, j, W)
             total = simd.add(total, simd.exp(simd.sub(simd.add(spread(row, 0, k, x), x), shift)))

@@ -105,10 +105,10 @@ def flat_logsumexp_kernel():
                     simd.store(out, s, 0, simd.full(out, 1, pad))
                     continue
                 if stop - start <= FEW:
-                    shift = simd.finite(largest_few(numbers, start, stop))
+                    shift = simd.zero_nonfinite(largest_few(numbers, start, stop))
                     whole = total_few(numbers, start, stop, shift, block)
                 else:
-                    shift = simd.finite(largest(numbers, start, stop))
+                    shift = simd.zero_nonfinite(largest(numbers, start, stop))
                     whole = total(numbers, start, stop, shift, block)
                 whole = simd.narrow(out, divide_total(whole, float(stop - start), divisor))
                 simd.store(out, s, 0, simd.add(simd.log(whole), simd.narrow(out, simd.widen(shift))))

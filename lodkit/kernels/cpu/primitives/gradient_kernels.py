@@ -59,7 +59,7 @@ def logsumexp_shares(width):
                 top = simd.load(values, start, j, width)
                 for i in range(start + 1, stop):
                     top = simd.larger(top, simd.load(values, i, j, width))
-                shift = simd.finite(top)
+                shift = simd.zero_nonfinite(top)
                 total = simd.widen(simd.full(values, width, 0.0))
                 for i in range(start, stop):
                     x = simd.exp(simd.sub(simd.load(values, i, j, width), shift))

@@ -64,7 +64,7 @@ def access(width, gather, prefetch):
 
     @uncounted
     def gathered_row_of(values, ids, i, j, fetch, near):
-        simd.rolled()
+        simd.keep_loop_rolled()
         if alternate:
             simd.prefetch_alternate(values, ids[np.uint64(i + fetch)], j, width, level)
         elif level:
@@ -269,7 +269,7 @@ def logsumexp_kernel(width, gather, padded, prefetch):
             ahead, then = rows_left(values, ids, last, fetch, near)
             for i in range(first, last):
                 top = simd.larger(top, read(values, ids, padding, i, j, ahead, then))
-        shift = simd.finite(top)
+        shift = simd.zero_nonfinite(top)
         total = simd.widen(simd.full(values, width, 0.0))
         for first in range(start, stop, block):
             last, partial = min(first + block, stop), simd.full(values, width, 0.0)

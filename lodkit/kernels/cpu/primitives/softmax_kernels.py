@@ -160,7 +160,7 @@ def softmax_kernel(width):
                 for at in range(0, columns if start < stop else 0, lanes):
                     j = max(0, min(at, columns - lanes))
                     top = largest_of(values, start, stop, j)
-                    odd = not simd.all_finite(top)
+                    odd = not simd.is_finite(top)
                     total = simd.widen(top)
                     if not odd:
                         total = total_of(values, start, stop, j, top, block)
@@ -222,7 +222,7 @@ def _total_of(width, logs):
             partial = simd.full(out, lanes, 0.0)
             for i in range(first, min(first + step * block, stop), step):
                 y, g = read(out, i, stop, j, 0.0), read(grad, i, stop, j, 0.0)
-                partial = simd.add(partial, simd.unless_minus_inf(g, y)) if logs else simd.fma(y, g, partial)
+                partial = simd.add(partial, simd.zero_at_minus_inf(g, y)) if logs else simd.fma(y, g, partial)
             total = simd.add(total, simd.widen(partial))
         return added(out, total)
 
@@ -252,7 +252,7 @@ def gradient_kernel(width, logs):
                     for i in range(start, stop, step):
                         y, g = read(out, i, stop, j, 0.0), read(grad, i, stop, j, 0.0)
                         if logs:
-                            grad_x = simd.sub(simd.unless_minus_inf(g, y), simd.mul(simd.exp(y), total))
+                            grad_x = simd.sub(simd.zero_at_minus_inf(g, y), simd.mul(simd.exp(y), total))
                         else:
                             grad_x = simd.mul(simd.sub(g, total), y)
                         write(result, i, stop, j, grad_x)

@@ -88,7 +88,7 @@ def is_finite(x, first, rows, j, columns):
     """True if no element of ``x[first : first + rows, j : j + columns]`` is infinite or NaN."""
     for i in range(first, first + rows):
         for k in range(0, columns, STEP):
-            if not simd.all_finite(simd.load_first(x, i, j + k, STEP, columns - k, 0)):
+            if not simd.is_finite(simd.load_first(x, i, j + k, STEP, columns - k, 0)):
                 return False
     return True
 

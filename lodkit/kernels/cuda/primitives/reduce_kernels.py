@@ -86,7 +86,7 @@ def _logsumexp(width, stride, gather, weighted, notes, divides):
     @device
     def logsumexp(by, values, ids, weights, start, begin, stop, j, columns, height, padding, first):
         top = largest(values, ids, weights, start, begin, stop, j, columns, height, padding, first)
-        shift, total = simd.finite(top), simd.full(values, width, 0)
+        shift, total = simd.zero_nonfinite(top), simd.full(values, width, 0)
         i = begin
         while i < stop:
             x = read(values, ids, i, j, columns, height, padding, first)

@@ -121,7 +121,7 @@ def zip_kernel(step, width):
 def exponential(x, top):
     """``exp(x - top)``, 1 for the infinite of an infinite top, else 0."""
     number, most = simd.lane(x, 0), simd.lane(top, 0)
-    share = simd.exp(simd.sub(x, simd.finite(top)))
+    share = simd.exp(simd.sub(x, simd.zero_nonfinite(top)))
     if most - most != 0:  # infinite, or NaN
         share = simd.like(x, 1 if number == most and most > 0 else 0)
         if most != most:

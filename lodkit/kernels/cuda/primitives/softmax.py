@@ -65,7 +65,7 @@ def softmax_kernel(logs, stride):
 
 @device
 def _grad_of_finite(y, grad):
-    return simd.unless_minus_inf(grad, y)
+    return simd.zero_at_minus_inf(grad, y)
 
 
 @functools.cache
@@ -79,7 +79,7 @@ def _gradient_kernel(width, logs):
         y, g = vector.load(result, i * columns + j, width), vector.load(grad, i * columns + j, width)
         total = vector.load(totals, s * columns + j, width)
         if logs:
-            x = simd.sub(simd.unless_minus_inf(g, y), simd.mul(simd.exp(y), total))
+            x = simd.sub(simd.zero_at_minus_inf(g, y), simd.mul(simd.exp(y), total))
         else:
             x = simd.mul(simd.sub(g, total), y)
         vector.store(out, i * columns + j, x)
