@@ -182,9 +182,9 @@ def test_machine_code_is_kept_on_disk(tmp_path, monkeypatch):
     names = ("float32*", "int64", "float32*")
     first = launcher.machine_code(_copy, names, (9, 0))
     compiled = launcher._compile
-    monkeypatch.setattr(launcher, "_compiled", None)
+    monkeypatch.setattr(launcher, "_compile", None)
     assert launcher.machine_code(_copy, names, (9, 0)) == first
-    monkeypatch.setattr(launcher, "_compiled", compiled)
+    monkeypatch.setattr(launcher, "_compile", compiled)
     (entry,) = (tmp_path / "cache").iterdir()
     entry.write_bytes(entry.read_bytes()[:-50])
     assert launcher.machine_code(_copy, names, (9, 0))[0][:4] == b"\x7fELF"

@@ -224,7 +224,7 @@ def test_the_stand_in_for_cub_takes_what_cub_takes():
 def test_memory_for_runs_that_are_few_is_given_back(gpu, tiny_tiles, monkeypatch):
     copies, copied = [], runs.copy_elements
     monkeypatch.setattr(runs, "SPARE", 50)
-    monkeypatch.setattr(runs, "copied", lambda x, out: copies.append(len(out)) or copied(x, out))
+    monkeypatch.setattr(runs, "copy_elements", lambda x, out: copies.append(len(out)) or copied(x, out))
     for ids, sizes in ([3, 1, 3] * 20, [2, 3]), (np.arange(60), []):
         found = runs_of(sort.argsort(gpu(np.array(ids)), 60), 60)
         assert copies == sizes

@@ -46,11 +46,11 @@ class RankTable:
         levels = from_offsets(lod)
         if not levels:
             raise LoDLevelError("a RankTable needs at least one level, whose sequences it ranks")
-        self._set(levels, *load_compiled().ranked(levels[-1]))
+        self._set(levels, *load_compiled().rank_lengths(levels[-1]))
 
     @classmethod
     def _wrap(cls, levels, index, running):
-        """Make a table unchecked, of read-only int64 offsets and what ``ranked`` finds of the last ones."""
+        """Make a table unchecked, of read-only int64 offsets and what ``rank_lengths`` finds of the last ones."""
         self = object.__new__(cls)
         self._set(levels, index, running)
         return self

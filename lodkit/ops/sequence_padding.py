@@ -21,7 +21,7 @@ Side = Literal["right", "left"]
 def room_for(offsets, padded_length, truncate):
     """Rows of each sequence to keep, and the width of the padded array."""
     width = check_width(padded_length, "padded_length")
-    lengths, longest = load_compiled().measured(offsets)
+    lengths, longest = load_compiled().measure_lengths(offsets)
     if width is None:
         return lengths, longest
     if longest <= width:

@@ -41,7 +41,7 @@ class Steps:
     """
 
     def __init__(self, offsets, reverse):
-        order, running = load_compiled().ranked(offsets)
+        order, running = load_compiled().rank_lengths(offsets)
         self._offsets, self._reverse, self.counts = offsets, reverse, running.tolist()
         self.first = self.counts[0] if self.counts else 0
         self.order = order[: self.first]

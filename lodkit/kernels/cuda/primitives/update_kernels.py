@@ -1,7 +1,7 @@
 """Templates of all updates of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
 
 ``count`` is the number of states, at most three, which have ``each`` numbers per element of the parameter; ``numbers``
-are seven of the rule and four of ``adjusted``, which comes first where a rule ``adjusts``. Arguments that a kernel does
+are seven of the rule and four of ``adjust``, which comes first where a rule ``adjusts``. Arguments that a kernel does
 not use may be anything. Where runs are found ``by_ids``, ``at`` are sorted ids, and every position looks whether a run
 starts there: neither the number of runs nor their table is needed, so nobody waits for them.
 """
