@@ -1,6 +1,6 @@
 """Arrays of any device: allocation, checks, casts, transfer."""
 
-from .checks import MOST, Scalar, checker, integer, is_integer, is_number, is_scalar, to_tuple
+from .checks import MAX_INT64, Scalar, checker, integer, is_integer, is_number, is_scalar, to_tuple
 from .generic import (
     are_apart,
     cast,
@@ -19,7 +19,7 @@ from .generic import (
 from .numpy_arrays import (
     ALIGNED,
     AS_THEY_ARE,
-    BIG,
+    BIG_ARRAY_BYTES,
     FLOATS,
     OWN,
     SMALL_TYPES,

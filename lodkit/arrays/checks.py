@@ -12,7 +12,7 @@ import numpy as np
 
 from .tensors import array_of, is_cpu_tensor
 
-MOST = (1 << 63) - 1
+MAX_INT64 = (1 << 63) - 1
 
 
 class Scalar:
@@ -53,7 +53,7 @@ def integer(value, name):
 
 def is_plain_integer(value):
     """True if a value is a Python integer of 64 bits; NumPy's small integers would overflow in kernels."""
-    return type(value) is int and -MOST <= value <= MOST
+    return type(value) is int and -MAX_INT64 <= value <= MAX_INT64
 
 
 def to_tuple(value, what):
@@ -102,7 +102,7 @@ class Check:
 
     def error(self, value):
         text = f"{self.operator}: {self.name} must be {self.expected}, got {value!r:.200}"
-        if is_integer(value) and "integer" in self.expected and abs(int(value)) > MOST:
+        if is_integer(value) and "integer" in self.expected and abs(int(value)) > MAX_INT64:
             return ValueError(f"{text}, which 64 bits do not hold")
         kinds = tuple(map(type, self.choices or ()))
         alike = isinstance(value, kinds) and not isinstance(value, bool)

@@ -20,8 +20,8 @@ from .recorded import RecordedArray, refuse, refuse_lists, state
 from .tensors import array_of, is_tensor
 from .types import Array, DTypeLike
 
-HUGE = 1 << 21
-BIG = 1 << 22
+HUGE_PAGE_BYTES = 1 << 21
+BIG_ARRAY_BYTES = 1 << 22
 #: Of ``flags.num``: C-contiguous and aligned, writable, or writable memory of its own.
 ALIGNED, WRITABLE, OWN = 0x101, 0x401, 0x405
 AS_THEY_ARE = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
@@ -65,10 +65,10 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32) -> Array:
     try:
         if dtype.hasobject or not size:
             return np.empty(shape, dtype)
-        if size < BIG:
+        if size < BIG_ARRAY_BYTES:
             buffer, align = np.empty(size + 64, np.uint8), 64
         else:
-            buffer, align = allocate(size + HUGE), HUGE
+            buffer, align = allocate(size + HUGE_PAGE_BYTES), HUGE_PAGE_BYTES
     except (MemoryError, ValueError) as error:
         raise SizeError(f"there is no memory for an array of shape {shape} and type {dtype} ({error})") from error
     start = -buffer.ctypes.data % align
@@ -79,7 +79,7 @@ def output(shape, dtype, out=None, like=None):
     """Array for a kernel to fill: ``out`` if it fits, a new one by default. ``like`` is for other devices."""
     if out is None:
         size = math.prod(shape)
-        if size < BIG // 8 or size * np.dtype(dtype).itemsize < BIG:
+        if size < BIG_ARRAY_BYTES // 8 or size * np.dtype(dtype).itemsize < BIG_ARRAY_BYTES:
             return np.empty(shape, dtype)
         return empty(shape, dtype)
     if type(out) is not np.ndarray:

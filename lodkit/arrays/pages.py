@@ -12,7 +12,7 @@ import weakref
 
 import numpy as np
 
-MOST = 1 << 28  # kept bytes
+MAX_KEPT_BYTES = 1 << 28
 #: Bytes that are kept as they are. To offer memory to the system tells every CPU that has used it: 0.05 ms of the 1.5
 #: of a call with a result of 4 MiB on two threads.
 HOT = 1 << 25
@@ -69,10 +69,10 @@ def _map_pages(size):
 
 def _keep(mapping):
     """Keep a mapping whose array is gone, and offer older ones to the system."""
-    if HOT < len(mapping) <= MOST:
+    if HOT < len(mapping) <= MAX_KEPT_BYTES:
         _advise(mapping, "MADV_FREE")
         _kept.append(mapping)
-    elif len(mapping) <= MOST:
+    elif len(mapping) <= MAX_KEPT_BYTES:
         _hot.append(mapping)
     while sum(map(len, tuple(_hot))) > HOT:
         for oldest in _hot[:1]:
@@ -80,7 +80,7 @@ def _keep(mapping):
                 _hot.remove(oldest)
                 _advise(oldest, "MADV_FREE")
                 _kept.append(oldest)
-    while _kept and sum(map(len, (*_hot, *_kept))) > MOST:
+    while _kept and sum(map(len, (*_hot, *_kept))) > MAX_KEPT_BYTES:
         del _kept[:1]
 
 

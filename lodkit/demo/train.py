@@ -22,7 +22,8 @@ from .stdlib import standard_library
 
 TOGETHER = 4  # docstrings that a nested model reads as one example
 PAYS = 1.1  # by how much the sparse update must be faster, beyond the noise of measuring
-MANY = 10  # a batch that has more than one in so many of the words is a large part of the table
+# A batch that has more than one in this number of the words is a large part of the table.
+DENSE_STEP_ABOVE = 10
 
 
 class Model:
@@ -216,7 +217,7 @@ class UpdateTimes(typing.NamedTuple):
         batch = f"a batch has {self.rows:,} of {self.height:,} words"
         if self.dense > PAYS * self.sparse:
             return f"{facts} ({self.dense / self.sparse:.1f} times); {batch}"
-        if MANY * self.rows > self.height:
+        if DENSE_STEP_ABOVE * self.rows > self.height:
             return f"{facts}: sparse does not pay here, {batch}; it does in taller tables"
         return f"{facts}: sparse does not pay with this optimizer and width, though {batch}"
 

@@ -27,7 +27,7 @@ from .checkpoint import Checkpoint
 from .checkpoint_files import (
     EXTRA,
     FORMAT,
-    LONGEST,
+    MAX_NAME_CHARACTERS,
     NAME,
     CheckpointError,
     NoCheckpointError,
@@ -108,7 +108,8 @@ def save(engine, directory, tables, parts, *, keep=3, extra=None):
         raise ValueError(f"keep must be at least 1, or None to keep all, got {keep}")
     if wrong := [name for name in parts if not NAME.fullmatch(name)]:
         raise ValueError(
-            f"the array {wrong[0]!r} becomes a name of files: take at most {LONGEST} letters, digits, _, - and ."
+            f"the array {wrong[0]!r} becomes a name of files: take at most {MAX_NAME_CHARACTERS} letters, digits, _, - "
+            "and ."
         )
     all_ranks = Agreement(engine, f"{as_path(directory)}: nothing was saved, earlier checkpoints stay")
     with uninterrupted(), contextlib.ExitStack() as lock:

@@ -35,8 +35,9 @@ except ImportError:  # Windows
 FORMAT = 1
 MANIFEST = "manifest.json"
 FOLDER = re.compile(r"checkpoint-(\d{8,18})")
-LONGEST = 81
-NAME = re.compile(rf"\w[\w.-]{{0,{LONGEST - 1}}}")  # of arrays, table and state together; files begin with them
+MAX_NAME_CHARACTERS = 81
+# Files begin with the name of an array, of its table and its state together.
+NAME = re.compile(rf"\w[\w.-]{{0,{MAX_NAME_CHARACTERS - 1}}}")
 SHARD = re.compile(r"\w[\w.-]*-\d{12,18}\.npy")
 EXTRA = "extra.safetensors"
 PIECE = 1 << 20  # bytes read at a time for a checksum

@@ -21,7 +21,8 @@ from ..errors import LodkitError
 from ..public import public
 from .calls import announce
 
-SMALL = 1 << 13  # numbers that are summed where each rank gets all of them
+# Each rank gets and sums all parts of at most this number of elements; larger arrays are reduced in slices.
+MAX_REPLICATED_NUMBERS = 1 << 13
 
 
 @public(home="lodkit.distributed")
@@ -91,7 +92,7 @@ class Engine(Protocol):
         array = np.asarray(array, order="C")
         if self.size == 1:
             return array.copy()
-        if array.size <= SMALL:
+        if array.size <= MAX_REPLICATED_NUMBERS:
             announce(self, f"allreduce of {array.dtype} of shape {array.shape}")
             return _in_order(self.allgather(array), array.dtype)
         return self.sum_blocks(array[None])

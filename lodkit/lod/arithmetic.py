@@ -9,7 +9,8 @@ from ..arrays.recorded import state
 from .large import needs_memory
 
 _OUT = frozenset(("out",))
-_FEW = 1 << 16  # numbers of a result that are copied to ``out=``
+# A result of at most this number of elements is computed first, then copied to ``out=``.
+_MAX_COPIED_NUMBERS = 1 << 16
 _NUMBERS = frozenset((int, float, bool))
 _WITH_RULES = frozenset((np.equal, np.not_equal))  # which broadcast the other operand only
 
@@ -66,7 +67,7 @@ def _compute_small(ufunc, inputs, out=None):
             made = ufunc(*operands)
             return None if made.dtype.kind in OBJECTS else like._like(made)
         target = operands.pop()
-        if target.size > _FEW:
+        if target.size > _MAX_COPIED_NUMBERS:
             return None
         np.copyto(target, ufunc(*operands))
         return out

@@ -15,7 +15,7 @@ from ..tracebacks import shorten
 
 F = TypeVar("F", bound=Callable)
 
-_LARGE = 1 << 16
+_MIN_REPORTED_SIZE = 1 << 16
 _NO_ARRAY = ("array is too big", "Maximum allowed", "cannot reshape array of size 0", "Python int too large")
 
 
@@ -76,21 +76,21 @@ def _is_lod_tensor(x):
 def _describe_size(name, x):
     """What is large of an argument: its shape, its integers."""
     if isinstance(x, list | tuple):
-        if any(is_integer(number) and abs(int(number)) >= _LARGE for number in x):
+        if any(is_integer(number) and abs(int(number)) >= _MIN_REPORTED_SIZE for number in x):
             yield f"{name} = {x!r:.200}"
         for i, part in enumerate(x):
             if not is_integer(part):
                 yield from _describe_size(f"{name}[{i}]", part)
     elif is_integer(x):
-        if abs(int(x)) >= _LARGE:
+        if abs(int(x)) >= _MIN_REPORTED_SIZE:
             yield f"{name} = {x}"
-    elif is_integer(height := getattr(x, "height", None)) and height >= _LARGE:
+    elif is_integer(height := getattr(x, "height", None)) and height >= _MIN_REPORTED_SIZE:
         yield f"{name} of height {height}"
-    if _is_lod_tensor(x) and x.lod_level and x.shape[0] >= _LARGE:
+    if _is_lod_tensor(x) and x.lod_level and x.shape[0] >= _MIN_REPORTED_SIZE:
         yield f"{name} of {x.shape[0]} rows"
     numbers = _numbers(x)
     if isinstance(numbers, np.ndarray):
-        if max(numbers.shape, default=0) >= _LARGE:
+        if max(numbers.shape, default=0) >= _MIN_REPORTED_SIZE:
             yield f"{name} of shape {numbers.shape}"
-        elif numbers.dtype.kind in "iu" and numbers.size and numbers.max() >= _LARGE:
+        elif numbers.dtype.kind in "iu" and numbers.size and numbers.max() >= _MIN_REPORTED_SIZE:
             yield f"{name} with {numbers.max()}"

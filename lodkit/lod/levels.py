@@ -14,7 +14,7 @@ from ..loading import load
 
 MOST_LEVELS = 1 << 16  # that an array gives: one whose rows are empty may have 2**60
 _SHOWN = 8
-_FEW = 2048
+_MAX_COMPARED_AS_BYTES = 2048
 _INT64 = np.dtype(np.int64)
 _CAPSULE = type(np.from_dlpack(np.empty(1)).base)
 
@@ -39,7 +39,7 @@ def lock_array(array):
     base = type(array.base)
     if base is bytes or (base is _CAPSULE and not array.flags.writeable):
         return array
-    if array.size <= _FEW:
+    if array.size <= _MAX_COMPARED_AS_BYTES:
         return copy_to_bytes(array)
     try:
         array = np.from_dlpack(array)
@@ -50,7 +50,7 @@ def lock_array(array):
 
 def locked_copy(array):
     """Copy the numbers of an array that others may write into one that nobody can write."""
-    return copy_to_bytes(array) if array.size <= _FEW else lock_array(array.copy())
+    return copy_to_bytes(array) if array.size <= _MAX_COMPARED_AS_BYTES else lock_array(array.copy())
 
 
 def lender(array):
@@ -70,7 +70,7 @@ def copy_to_bytes(array):
 
 def are_equal(a, b):
     """Whether the offsets of two levels are equal: as bytes a few take a tenth of ``np.array_equal``'s time."""
-    if a.size > _FEW:
+    if a.size > _MAX_COMPARED_AS_BYTES:
         return np.array_equal(a, b)
     return a.size == b.size and a.tobytes() == b.tobytes()
 

@@ -12,7 +12,7 @@ from ..markup import STROKE, box, details, svg, table, title
 from .repr_text import amount, first_sequences, format_lengths, headline, selected_rows_text, summary
 
 _ITEMS, _SPANS, _LEVELS = 60, 24, 4  # drawn: bars; sequences per level; levels
-_TABLED = 6  # levels in the table
+_MAX_TABLE_LEVELS = 6
 _LINE, _BAR = 18, 22  # heights of a line of lengths and of the bars
 
 
@@ -97,7 +97,7 @@ def _describe_picture(t, cut):
     if not t.lod_level:
         return f"{len(t)} rows"
     lengths = "; ".join(
-        f"level {level}: {format_lengths(t.lengths(level))}" for level in range(min(t.lod_level, _TABLED))
+        f"level {level}: {format_lengths(t.lengths(level))}" for level in range(min(t.lod_level, _MAX_TABLE_LEVELS))
     )
     return f"{len(t)} sequences{', the first of them drawn' if cut else ''}; lengths at {lengths}"
 
@@ -106,7 +106,7 @@ def _table(t):
     """Render one line per level: number of sequences, lengths, empty ones, histogram."""
     rows = [
         (level, len(lengths), summary(lengths), int((lengths == 0).sum()), _histogram(lengths))
-        for level, lengths in ((level, t.lengths(level)) for level in range(min(t.lod_level, _TABLED)))
+        for level, lengths in ((level, t.lengths(level)) for level in range(min(t.lod_level, _MAX_TABLE_LEVELS)))
     ]
     return table("", ("level", "sequences", "lengths", "empty", "histogram"), rows)
 

@@ -14,13 +14,13 @@ import numpy as np
 from ..arrays import array_of, device_of, is_cpu_tensor, to_device
 from .indexing import first_branches
 
-_SMALL = 120  # numbers shown in full
+_MAX_SHOWN_NUMBERS = 120
 _PART = 24  # numbers shown of one sequence among many
 _SEQUENCES = 5  # sequences shown of a large tensor
 _NUMBERS = 8  # rows read of a large array on a GPU
 _LENGTHS = 12  # lengths shown per level
 _WIDTH = 100
-_LONGEST = 4000
+_MAX_CHARACTERS = 4000
 
 
 def _elide_middle(format):
@@ -29,7 +29,8 @@ def _elide_middle(format):
     @functools.wraps(format)
     def text(x):
         line = format(x)
-        return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+        half = _MAX_CHARACTERS // 2
+        return line if len(line) <= _MAX_CHARACTERS else f"{line[:half]} ... {line[-half:]}"
 
     return text
 
@@ -45,7 +46,7 @@ def text(t):
     if not t.lod_level:
         return f"LoDTensor({numbers(t.values)}, {', '.join(rest)})"
     facts = ", ".join([f"recursive_sequence_lengths={_lengths(t)}", *rest])
-    if math.prod(t.values.shape) <= _SMALL and sum(map(len, t._lod)) <= _SMALL:
+    if math.prod(t.values.shape) <= _MAX_SHOWN_NUMBERS and sum(map(len, t._lod)) <= _MAX_SHOWN_NUMBERS:
         host = t.to("cpu")
         parts = [_format_nested(host, 0, i) for i in range(len(t))]
         whole = "[" + ", ".join(parts) + "]"
@@ -61,13 +62,13 @@ def text(t):
 def selected_rows_text(s):
     """Return the repr of a SelectedRows: ``SelectedRows(rows=[73], value=[[1., 2.]], height=100)``."""
     rows, tail = numbers(s._rows), f"height={s.height})"
-    if math.prod(s.value.shape) <= _SMALL:
+    if math.prod(s.value.shape) <= _MAX_SHOWN_NUMBERS:
         return f"SelectedRows(rows={rows}, value={numbers(s.value)}, {tail}"
     value = f"{tuple(s.value.shape)} {_dtype(s.value)} {numbers(s.value[:2])} ..."
     return f"SelectedRows(rows={rows}, value={value}, {tail}"
 
 
-def numbers(array, whole=_SMALL):
+def numbers(array, whole=_MAX_SHOWN_NUMBERS):
     """Format an array in one line, eliding the middle of a large one, on a GPU all but its first rows."""
     big = math.prod(array.shape) > whole
     if big and device_of(array) != "cpu":

@@ -57,7 +57,7 @@ def _part_numbers(bounds: Numbers, offsets: Numbers, numbers: Numbers, chosen: N
     return bad
 
 
-_MOST = np.iinfo(np.int64).max
+_MAX_INT64 = np.iinfo(np.int64).max
 
 
 def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
@@ -103,7 +103,7 @@ def _range_bounds(
             given = stops[k] if has_stops else count  # read once: another thread may write it
             stop, fits = given + (count if wrap and given < 0 else 0), True
             if has_stops and by_lengths:
-                stop, fits = start + given if start <= 0 or given <= _MOST - start else _MOST, given >= 0
+                stop, fits = start + given if start <= 0 or given <= _MAX_INT64 - start else _MAX_INT64, given >= 0
             if clip:
                 start = min(max(start, 0), count)
                 stop = max(min(stop, count), start)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import MOST, check_values, native
+from ..arrays import MAX_INT64, check_values, native
 from ..errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
@@ -17,7 +17,9 @@ from .shared.types import check_same_type
 def _word_error(ids, at):
     place = ", ".join(str(int(i)) for i in np.unravel_index(at, ids.shape))
     number = ids.reshape(-1)[at]
-    return RowIndexError(f"ids[{place}] = {number} is outside [0, {MOST}); ids count the words of a vocabulary from 0")
+    return RowIndexError(
+        f"ids[{place}] = {number} is outside [0, {MAX_INT64}); ids count the words of a vocabulary from 0"
+    )
 
 
 def check_beam(name, beam_size):
@@ -43,7 +45,7 @@ def prepare(on, pre_ids, pre_scores, ids, scores, level, beam_size):
             raise ShapeMismatchError(
                 f"beam_search: {name} has shape {tuple(x.shape)}, scores {shape}; it must be {fits[0]}"
             )
-    ids = None if ids is None else on.checked_ids(values_of(ids), MOST, "ids", _word_error)
+    ids = None if ids is None else on.checked_ids(values_of(ids), MAX_INT64, "ids", _word_error)
     before = on.integers(values_of(pre_ids), "pre_ids").reshape(-1), values_of(pre_scores).reshape(-1)
     return *before, ids, scores._row_offsets(level)
 

@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import MOST, check_gradient, check_values, is_integer, native
+from ..arrays import MAX_INT64, check_gradient, check_values, is_integer, native
 from ..arrays.sizes import size_products
 from ..errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
@@ -125,7 +125,7 @@ def sequence_topk_grad(x: LoDTensor, indices: LoDTensor, grad: Dense, /) -> Dens
 def check_topks(topks, channels):
     """Numbers of elements to average, ascending."""
     found = tuple(topks) if np.iterable(topks) else ()
-    if not found or any(not is_integer(k) or not 1 <= k <= MOST for k in found) or list(found) != sorted(found):
+    if not found or any(not is_integer(k) or not 1 <= k <= MAX_INT64 for k in found) or list(found) != sorted(found):
         raise ValueError(f"sequence_topk_avg_pooling: topks must be ascending integers of at least 1, got {topks!r}")
     if channels < 1:
         raise ValueError(f"sequence_topk_avg_pooling: channel_num must be at least 1, got {channels}")

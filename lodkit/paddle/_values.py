@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import MOST, flat, is_number, to_tuple
+from ..arrays import MAX_INT64, flat, is_number, to_tuple
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import VarDesc, array_desc
 from ._types import SlotError, as_int32, dtype_of_variable, is_selected, one_float, op_type, rank, without_last
@@ -165,7 +165,7 @@ def merge_ids(ops, Ids: list, Rows: list, X: list):
         raise SlotError(f"merge_ids: Rows has {len(Rows)} variables, X has {len(X)}; give one of each per shard")
     if isinstance(X[0], VarDesc):
         return {"Out": [X[0].but(dims=(ids.dims[0], *X[0].dims[1:])) for ids in Ids]}
-    shards = (SelectedRows(flat(rows), x, MOST) for rows, x in zip(Rows, X, strict=True))
+    shards = (SelectedRows(flat(rows), x, MAX_INT64) for rows, x in zip(Rows, X, strict=True))
     whole = ops.sum(*shards)
     return {"Out": [ops.gather(whole.value, ops.find(whole._rows, flat(ids))) for ids in Ids]}
 

@@ -18,7 +18,7 @@ ALIGNMENT = 64
 EXPANSION = 1032  # no deflated byte gives more
 MOST_EXPANSION, UNASKED = 100, 1 << 28  # of all arrays, where they are larger than this
 ENCRYPTED = 1  # of a member's flags
-LONGEST = (1 << 16) - 1  # bytes of a member's name
+MAX_NAME_BYTES = (1 << 16) - 1
 LOCAL_HEADER, ZIP64 = 30, 20  # bytes of a member's header, and of the field that gives sizes in 64 bits
 FILLER = 0xDA7A  # id of the field of zeros that aligns a member
 
@@ -27,10 +27,10 @@ def check(arrays):
     """Refuse names that a zip archive does not hold, and what no memory holds in order."""
     for name, array in arrays.items():
         size = len(encoded(name) + b".npy")
-        if size > LONGEST:
+        if size > MAX_NAME_BYTES:
             raise ValueError(
-                f"{shown(name)} is a name of {size} bytes with .npy, more than the {LONGEST} of an .npz; give shorter "
-                "keys, or save a .safetensors"
+                f"{shown(name)} is a name of {size} bytes with .npy, more than the {MAX_NAME_BYTES} of an .npz; give "
+                "shorter keys, or save a .safetensors"
             )
         check_room(name, *_stored(array))
 

@@ -15,7 +15,8 @@ from ...ops.embedding import embedding_bag_grad
 from .operands import array
 
 _aten = torch.ops.aten
-MANY = 8  # backwards that are kept as they are
+# Gradients of more backward passes are merged.
+MAX_PENDING_BACKWARDS = 8
 
 
 class Part(typing.NamedTuple):
@@ -186,7 +187,7 @@ def _replace(x, parts):
 
 def _bounded(x, parts):
     """Parts, or one of merged rows where many hold more ids than the table rows: a momentum adds to them for ever."""
-    if len(parts) <= MANY or sum(len(part.bags._values) for part in parts) <= 2 * len(x):
+    if len(parts) <= MAX_PENDING_BACKWARDS or sum(len(part.bags._values) for part in parts) <= 2 * len(x):
         return tuple(parts)
     merged = _made_like(x, tuple(parts)).selected_rows().merge()
     return (Part.of_rows(merged._rows, torch.from_numpy(merged.value)),)

@@ -10,7 +10,7 @@ from numba.extending import intrinsic
 from ..private_numba import converts_halves, permutes
 from . import halves
 from .bounds import check_lanes
-from .vectors import SMALL, Vector, convert, pointer_to, shuffle, splat
+from .vectors import SINGLE_VECTOR_LANES, Vector, convert, pointer_to, shuffle, splat
 
 WORD = ir.IntType(32)
 
@@ -30,9 +30,9 @@ def _decode_by_table(builder, words, bits, scale, bias):
 
     Bags of 4 bits in the caches take 0.9 of the time of ``_decode_by_formula``, of 2 bits 0.85 (znver5).
     """
-    lanes = ir.VectorType(ir.FloatType(), SMALL)
-    table = _fma(builder, ir.Constant(lanes, [k % 2**bits for k in range(SMALL)]), scale, bias)
-    kind = ir.FunctionType(lanes, [lanes, ir.VectorType(WORD, SMALL)])
+    lanes = ir.VectorType(ir.FloatType(), SINGLE_VECTOR_LANES)
+    table = _fma(builder, ir.Constant(lanes, [k % 2**bits for k in range(SINGLE_VECTOR_LANES)]), scale, bias)
+    kind = ir.FunctionType(lanes, [lanes, ir.VectorType(WORD, SINGLE_VECTOR_LANES)])
     permute = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.permvar.sf.512")
     return _concatenate(builder, [builder.call(permute, [table, word]) for word in words])
 
@@ -55,8 +55,8 @@ def _words(context, builder, rows, args, size):
     """Bytes, each in a word: vectors of at most 16."""
     check_lanes(context, builder, rows, args, size)
     start = pointer_to(context, builder, rows, *args[:3], ir.IntType(8))
-    for at in range(0, size, SMALL):
-        kind = ir.VectorType(ir.IntType(8), min(SMALL, size - at))
+    for at in range(0, size, SINGLE_VECTOR_LANES):
+        kind = ir.VectorType(ir.IntType(8), min(SINGLE_VECTOR_LANES, size - at))
         packed = builder.load(builder.bitcast(builder.gep(start, [WORD(at)]), kind.as_pointer()))
         packed.align = 1
         yield builder.zext(packed, ir.VectorType(WORD, kind.count))
@@ -75,7 +75,7 @@ def load_packed(typing, rows, i, j, size, bits, scale, bias):
             for shift in range(0, 8, bits)
             for word in words
         ]
-        by_table = bits < 8 and size % SMALL == 0 and permutes(context)
+        by_table = bits < 8 and size % SINGLE_VECTOR_LANES == 0 and permutes(context)
         return (_decode_by_table if by_table else _decode_by_formula)(builder, shifted, bits, *line)
 
     return lanes(rows, i, j, types.literal(size), types.literal(bits), scale, bias), generate

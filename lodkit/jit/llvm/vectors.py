@@ -22,7 +22,8 @@ class Vector(types.Type):
         super().__init__(f"Vector({dtype}, {width})")
 
 
-SMALL = 16  # lanes that are one vector of LLVM's, whatever their number
+# Up to this number of lanes are a single vector of LLVM, whatever their number.
+SINGLE_VECTOR_LANES = 16
 
 
 def pieces(width):
@@ -31,7 +32,7 @@ def pieces(width):
     Rows of 96 or 100 floats took 1.3 to 2.5 times as long by ``<96 x float>`` and ``<100 x float>``. Shuffles and
     masked loads take no vectors in pieces.
     """
-    if width <= SMALL:
+    if width <= SINGLE_VECTOR_LANES:
         yield 0, width
         return
     at = 0

@@ -12,13 +12,14 @@ from .primitives.row_softmax import softmax_last as softmax_last
 
 ROOT_OF_HALF = math.sqrt(0.5)
 DENSITY = 1 / math.sqrt(2 * math.pi)
-MOST = 1e9  # square from which on the approximate share is 0 or 1
+# The approximate share is exactly 0 or 1 from this square of x on.
+SATURATING_SQUARE = 1e9
 
 
 @jitable
 def _share(x):
     """The approximate share below x, and its derivative; by sigmoid, as 1 + tanh cancels digits below 0."""
-    square = simd.minimum(simd.mul(x, x), simd.like(x, MOST))  # large ones overflow
+    square = simd.minimum(simd.mul(x, x), simd.like(x, SATURATING_SQUARE))  # large ones overflow
     inner = simd.fma(square, simd.like(x, 2 * ROOT * CUBIC), simd.like(x, 2 * ROOT))
     share = simd.sigmoid(simd.mul(x, inner))
     slope = simd.fma(square, simd.like(x, 6 * ROOT * CUBIC), simd.like(x, 2 * ROOT))

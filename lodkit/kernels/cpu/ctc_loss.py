@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...jit import jitable, parallel_kernel, prange, simd
-from ..common.ctc_steps import LEAST, log_add, step
+from ..common.ctc_steps import LOWEST_LOG, log_add, step
 
 LANES = 32  # several registers: exp and log are long chains, which overlap
-WIDE = 16  # classes of a step
+CLASS_LANES = 16  # classes of a step
 WORK = 512  # a frame counts as so many elements of other kernels, when threads are chosen
 
 
@@ -75,11 +75,11 @@ def _shares(blanks, labels, row, last_blanks, last_labels, now, log, found, tota
 
     Paths from the end count the frame too, whose logarithms they are taken from again.
     """
-    count, log = len(found), max(log, LEAST)
+    count, log = len(found), max(log, LOWEST_LOG)
     for k in range(count + 1):
         shares[0, k] = blanks[row, k] + last_blanks[now, count - k] - log - total
     for k in range(count):
-        log = max(found[count - 1 - k], LEAST)
+        log = max(found[count - 1 - k], LOWEST_LOG)
         shares[1, k] = labels[row, k + 1] + last_labels[now, count - k] - log - total
     for j in range(0, shares.shape[1], LANES):
         for r in range(2):
@@ -90,8 +90,8 @@ def _shares(blanks, labels, row, last_blanks, last_labels, now, log, found, tota
 def _put(logs, row, blank, turned, shares, scale, out):
     """The gradient of a frame's logits: their softmax less the shares of their states, times ``scale``."""
     classes, count, blanks = logs.shape[1], len(turned), 0.0
-    for j in range(0, classes, WIDE):
-        x = simd.exp(simd.load_first(logs, row, j, WIDE, classes - j, 0.0))
+    for j in range(0, classes, CLASS_LANES):
+        x = simd.exp(simd.load_first(logs, row, j, CLASS_LANES, classes - j, 0.0))
         simd.store_first(out, row, j, simd.mul(x, simd.like(x, scale)), classes - j)
     for k in range(count + 1):
         blanks += shares[0, k]

@@ -11,8 +11,10 @@ from .primitives.reduce import reduce_into
 from .primitives.templates import row_kernel
 
 BLOCK = 1 << 22  # bytes of windows per matrix product: they stay in the cache, and are enough for threads
-LEAST = 128  # rows of a block, however wide: each block reads the whole filter
-MOST = 1 << 14  # rows of a block, however narrow: the filter's gradient sums them in the type of the values
+# Each block reads the whole filter, so even wide rows come in blocks of this number.
+MIN_BLOCK_ROWS = 128
+# The gradient of the filter sums the rows of a block in the type of the values, which loses digits in longer sums.
+MAX_BLOCK_ROWS = 1 << 14
 
 
 @parallel_kernel
@@ -40,7 +42,7 @@ def _blocks(x, pads, offsets, start, length):
     if pads is None:
         start = clip_start(start, length, len(x))
         pads = np.zeros((sum(edges(start, length)), width), x.dtype)
-    step = min(max(LEAST, BLOCK // max(1, length * size)), MOST)
+    step = min(max(MIN_BLOCK_ROWS, BLOCK // max(1, length * size)), MAX_BLOCK_ROWS)
     buffer = np.empty((min(step, len(x)), columns), x.dtype)
     inputs = [a.reshape(-1).view(np.uint8) for a in (x, pads)]
     for first in range(0, len(x), step):

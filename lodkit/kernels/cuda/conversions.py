@@ -8,10 +8,10 @@ from ...arrays.cuda import check_vector as integers
 from ...arrays.cuda import elementwise, first_outside, vector
 from ...lod.levels import bad_length
 from ...ops import conversions as ops
-from .primitives.offsets import LONG, cut, find_facts, inspect_offsets
+from .primitives.offsets import LENGTH_BOUND, cut, find_facts, inspect_offsets
 from .primitives.row_kernels import lower_bound, segment_of
 from .primitives.scan import offsets_of
-from .primitives.small_group_by import FEW, sort_few
+from .primitives.small_group_by import MAX_COMPARED_IDS, sort_few
 from .primitives.sort import argsort
 
 
@@ -99,7 +99,7 @@ def _largest(i, ids, found):
     if here < 0:
         vector.atomic_first(found, 0, i)
     else:
-        vector.atomic_first(found, 1, LONG - here)
+        vector.atomic_first(found, 1, LENGTH_BOUND - here)
 
 
 def from_ids(ids, num_segments, allow_gaps=True):
@@ -118,12 +118,12 @@ def from_unsorted_ids(ids, num_segments):
     ids = integers(ids, "segment_ids")
     if num_segments is None:
         negative, largest = find_facts(_largest, ids, count=2) if ids.size else (-1, -1)
-        num_segments = LONG - largest + 1 if largest >= 0 else 0
+        num_segments = LENGTH_BOUND - largest + 1 if largest >= 0 else 0
     else:
         negative = find_facts(first_outside, ids, num_segments, count=1)[0]
     if negative >= 0 or num_segments < 0:
         ops.check_unsorted_ids(ids.read(), num_segments)
-    sorted_ids, order = (sort_few if ids.size <= FEW else argsort)(ids, num_segments)
+    sorted_ids, order = (sort_few if ids.size <= MAX_COMPARED_IDS else argsort)(ids, num_segments)
     return _from_sorted(sorted_ids, num_segments), order
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays.cuda import convert, copy_elements, cuda, device, elementwise, launch, vector
 from ...jit import simd
 from .primitives.offsets import offsets_like
-from .primitives.reduce_kernels import ALL, WARP
+from .primitives.reduce_kernels import FULL_WARP_MASK, WARP
 from .primitives.row_kernels import advance, segment_of
 
 ROWS, MOST = 64, 1024  # rows of a part, and the most parts: the gradient by transitions is summed in parts
@@ -63,7 +63,7 @@ def _walk_kernel(best):
                         x = combine(out, emission, near, transition, first, stride, tags)
                     vector.store(out, i * tags + j, x)
                     j += WARP
-                cuda.syncwarp(ALL)
+                cuda.syncwarp(FULL_WARP_MASK)
             s += cuda.gridsize(1) >> 5
 
     return kernel

@@ -12,7 +12,7 @@ from ...arrays.cuda import cuda, device, launch, vector
 from ...arrays.sizes import size_products, total_size
 from ...jit import simd
 from ...lod.offsets import lengths_to_offsets, segment_numbers
-from ..common.ctc_steps import LEAST, log_add, step
+from ..common.ctc_steps import LOWEST_LOG, log_add, step
 from .primitives.offsets import offsets_like
 
 THREADS = 64
@@ -81,7 +81,7 @@ def _forward(
 @device
 def _share(path, back, log, loss):
     """The share of all paths that go through a state; ``back``, from the end, counts the frame's logarithm again."""
-    return simd.exp(simd.like(log, path + back - max(simd.lane(log, 0), LEAST) + loss))
+    return simd.exp(simd.like(log, path + back - max(simd.lane(log, 0), LOWEST_LOG) + loss))
 
 
 @device

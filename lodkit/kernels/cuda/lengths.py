@@ -12,7 +12,7 @@ from ...ops import lengths as ops
 from .conversions import from_lengths, integers, to_offsets
 from .primitives.gather import gather
 from .primitives.offsets import find_facts, settings
-from .primitives.reduce_kernels import ALL, WARP
+from .primitives.reduce_kernels import FULL_WARP_MASK, WARP
 from .primitives.scan import WARP_BITS
 
 
@@ -49,7 +49,7 @@ def top_k_kernel(given, before=comes_before):
                         best = here
                     i += WARP
                 for bit in range(WARP_BITS):
-                    other = cuda.shfl_xor_sync(ALL, best, 1 << bit)
+                    other = cuda.shfl_xor_sync(FULL_WARP_MASK, best, 1 << bit)
                     if before(values, other, best):
                         best = other
                 if lane == 0 and best >= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import MOST, check_values, integers
+from ...arrays import MAX_INT64, check_values, integers
 from ...errors import LoDError, RowIndexError, ShapeMismatchError
 from ...lod import values_of
 from ...registry import aligned
@@ -13,7 +13,7 @@ from ...registry import aligned
 def count_of(given, largest, what):
     """Number of columns (or rows): the one given, else the largest id + 1."""
     if given is None:
-        return min(max(largest, -1) + 1, MOST)
+        return min(max(largest, -1) + 1, MAX_INT64)
     if given < 0:
         raise ValueError(f"{what} = {given} is negative; it counts from 0")
     return int(given)
@@ -25,7 +25,7 @@ def id_error(ids, position, name, bound, what):
     place, remedy = ", ".join(map(str, where)), f"drop it, or make {what} larger"
     if ids[where] < 0:
         remedy = "drop it: ids count from 0"
-    elif bound == MOST:
+    elif bound == MAX_INT64:
         remedy = f"drop it: no {what} is larger"
     return RowIndexError(f"{name}[{place}] = {ids[where]} is outside [0, {bound}) ({what} = {bound}); {remedy}")
 

@@ -14,7 +14,8 @@ from ....jit.tuning import tuning
 
 AHEAD, AGAIN = tuning.update_rows_ahead, tuning.again  # 2.5 times faster than without
 LANES, LEVEL = 16, tuning.level
-MANY = 4096  # rows above which not all that an update reads stays in a cache of the second level
+# With more rows, not all that an update reads stays in a cache of the second level.
+ROWS_BEYOND_L2 = 4096
 
 
 @functools.cache
@@ -68,7 +69,7 @@ def fetch_of(count, width, each, again):
     @jitable(inline=True)
     def fetch_twice(param, states, at, u, value, order, i, j):
         fetch(param, states, at, u, value, order, i, j)
-        if len(at) > MANY:
+        if len(at) > ROWS_BEYOND_L2:
             fetch(param, states, at, u + more, value, order, i + more, j)
 
     return fetch_twice

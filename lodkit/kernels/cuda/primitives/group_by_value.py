@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ....arrays.cuda import BLOCK, cuda, elementwise, launch, vector
-from .reduce_kernels import ALL, WARP
+from .reduce_kernels import FULL_WARP_MASK, WARP
 from .row_kernels import segment_of
 from .runs import Runs
 from .scan import WARP_BITS, WARPS
 from .small_group_by import runs_below
 
-LOOKS = 128  # blocks at most that look for the extremes: what their warps find is read by the host
+# The host combines the partial extrema of at most this number of blocks.
+EXTREMA_BLOCKS = 128
 LARGEST = (1 << 63) - 1
 LOW_BITS = 24  # numbers too far apart for the sort are cut: high parts, 40 bits, become numbers of their runs
 
@@ -26,8 +27,8 @@ def _extremes(numbers, n, found):
         low, high = min(low, here), max(high, here)
         i += cuda.gridsize(1)
     for k in range(WARP_BITS):
-        low = min(low, cuda.shfl_xor_sync(ALL, low, 1 << k))
-        high = max(high, cuda.shfl_xor_sync(ALL, high, 1 << k))
+        low = min(low, cuda.shfl_xor_sync(FULL_WARP_MASK, low, 1 << k))
+        high = max(high, cuda.shfl_xor_sync(FULL_WARP_MASK, high, 1 << k))
     if cuda.threadIdx.x & (WARP - 1) == 0:
         found[2 * warp], found[2 * warp + 1] = low, high
 
@@ -36,7 +37,7 @@ def extremes(numbers):
     """The smallest and the largest of an int32 or int64 View; 0 and 0 of none. Synchronises with the device."""
     if not numbers.size:
         return 0, 0
-    blocks = min(-(-numbers.size // BLOCK), LOOKS)
+    blocks = min(-(-numbers.size // BLOCK), EXTREMA_BLOCKS)
     found = numbers.like((blocks * WARPS, 2), np.int64)
     launch(_extremes, blocks * BLOCK, numbers, numbers.size, found, exact=True)
     seen = found.read()

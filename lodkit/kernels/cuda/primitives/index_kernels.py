@@ -8,7 +8,7 @@ import numpy as np
 
 from ....arrays.cuda import cuda, device, vector
 from ....jit import simd
-from .reduce_kernels import ALL, reader
+from .reduce_kernels import FULL_WARP_MASK, reader
 
 
 def _order(largest):
@@ -41,7 +41,8 @@ def index_kernel(largest, width, stride, gather, of_tiles, kind):
     def combine_lanes(best, at):
         """The first of the extremes that a warp's lanes have found."""
         for k in range(5):
-            other, place = cuda.shfl_xor_sync(ALL, best, 1 << k), cuda.shfl_xor_sync(ALL, at, 1 << k)
+            other = cuda.shfl_xor_sync(FULL_WARP_MASK, best, 1 << k)
+            place = cuda.shfl_xor_sync(FULL_WARP_MASK, at, 1 << k)
             equal = not before(other, best) and not before(best, other)
             if place >= 0 and (at < 0 or before(other, best) or (equal and place < at)):
                 best, at = other, place

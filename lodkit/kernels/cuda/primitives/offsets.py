@@ -104,7 +104,7 @@ def find_facts(kernel, array, *numbers, count):
     return noted.read()
 
 
-LONG = 1 << 62
+LENGTH_BOUND = 1 << 62
 
 
 @elementwise
@@ -114,7 +114,7 @@ def _inspect(s, offsets, last, tile, found):
     if length < 0:
         vector.atomic_first(found, 0, s)
     elif length > tile:
-        vector.atomic_first(found, 1, LONG - length)
+        vector.atomic_first(found, 1, LENGTH_BOUND - length)
     if s == 0:
         found[2] = here
     if s == last:
@@ -125,7 +125,7 @@ def inspect_offsets(offsets, tile=None):
     """Inspect offsets (at least one) on their device: ``longest`` counts from ``tile`` rows up. Synchronises."""
     tile = settings.tile_rows if tile is None else tile
     decrease, short, first, last = find_facts(_inspect, offsets, offsets.size - 1, tile, count=4)
-    return Found(decrease, LONG - short if short >= 0 else 0, first, last)
+    return Found(decrease, LENGTH_BOUND - short if short >= 0 else 0, first, last)
 
 
 @elementwise

@@ -14,7 +14,7 @@ from ....jit import simd
 from ....jit.reducers import REDUCERS
 
 WARP = 32
-ALL = 0xFFFFFFFF
+FULL_WARP_MASK = 0xFFFFFFFF
 
 
 def reader(width, gather, notes=False):
@@ -43,11 +43,11 @@ def combine_lanes(step, stride):
 
     @device
     def combine(x):
-        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 16)))
-        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 8)))
-        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 4)))
-        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 2)))
-        return step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 1)))
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(FULL_WARP_MASK, simd.lane(x, 0), 16)))
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(FULL_WARP_MASK, simd.lane(x, 0), 8)))
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(FULL_WARP_MASK, simd.lane(x, 0), 4)))
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(FULL_WARP_MASK, simd.lane(x, 0), 2)))
+        return step(x, simd.like(x, cuda.shfl_xor_sync(FULL_WARP_MASK, simd.lane(x, 0), 1)))
 
     return combine
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ....arrays.cuda import BLOCK, cuda, device, fill, launch, vector
 from ....jit import simd
-from .reduce_kernels import ALL, WARP
+from .reduce_kernels import FULL_WARP_MASK, WARP
 
 WARP_BITS = 5
 WARPS = BLOCK // WARP
@@ -37,15 +37,15 @@ def sums_in_warp(x):
     """The sum of an int64 over this lane and those before it in the warp, and over all."""
     lane = cuda.threadIdx.x & (WARP - 1)
     for k in range(WARP_BITS):
-        below = cuda.shfl_up_sync(ALL, x, 1 << k)
+        below = cuda.shfl_up_sync(FULL_WARP_MASK, x, 1 << k)
         x += below if lane >= 1 << k else 0
-    return x, cuda.shfl_sync(ALL, x, WARP - 1)
+    return x, cuda.shfl_sync(FULL_WARP_MASK, x, WARP - 1)
 
 
 @device
 def counts_in_warp(x):
     """``sums_in_warp`` of numbers that are 0 or 1."""
-    ones = np.int64(cuda.ballot_sync(ALL, x != 0)) & ALL
+    ones = np.int64(cuda.ballot_sync(FULL_WARP_MASK, x != 0)) & FULL_WARP_MASK
     return cuda.popc(ones & ((2 << (cuda.threadIdx.x & (WARP - 1))) - 1)), cuda.popc(ones)
 
 

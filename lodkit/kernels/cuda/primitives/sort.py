@@ -14,7 +14,7 @@ import numpy as np
 
 from ....arrays.cuda import BLOCK, cuda, device, launch, vector
 from . import cub, scan
-from .reduce_kernels import ALL, WARP
+from .reduce_kernels import FULL_WARP_MASK, WARP
 from .runs import buffers_of_runs
 from .scan import (
     WARP_BITS,
@@ -94,7 +94,7 @@ def count_digits(keys, items, shift, mask, counts):
     warp, lane = cuda.threadIdx.x >> WARP_BITS, cuda.threadIdx.x & (WARP - 1)
     for k in range(DIGITS // WARP):
         counts[warp, lane + WARP * k] = 0
-    cuda.syncwarp(ALL)
+    cuda.syncwarp(FULL_WARP_MASK)
     for k in range(items):
         cuda.atomic.add(counts, (warp, digit_of(keys[k], shift, mask)), 1)
 
@@ -103,12 +103,12 @@ def count_digits(keys, items, shift, mask, counts):
 def next_place(digit, counts):
     """Place of the warp's next id of this digit, for each lane in turn; advances ``counts``."""
     warp, lane = cuda.threadIdx.x >> WARP_BITS, cuda.threadIdx.x & (WARP - 1)
-    same = np.int64(cuda.match_any_sync(ALL, np.int32(digit))) & ALL
+    same = np.int64(cuda.match_any_sync(FULL_WARP_MASK, np.int32(digit))) & FULL_WARP_MASK
     place = counts[warp, digit] + cuda.popc(same & ((1 << lane) - 1))
-    cuda.syncwarp(ALL)
+    cuda.syncwarp(FULL_WARP_MASK)
     if same >> lane == 1:
         counts[warp, digit] = place + 1
-    cuda.syncwarp(ALL)
+    cuda.syncwarp(FULL_WARP_MASK)
     return place
 
 
@@ -236,7 +236,7 @@ def argsort(ids, height):
     """
     n, wide = ids.size, max(height, ids.size) >= NARROW
     kind, items = (np.int64, WIDE_ITEMS) if wide else (np.int32, ITEMS)
-    if n >= cub.LARGE and cub.compute() is not None:
+    if n >= cub.MIN_SORTED_IDS and cub.compute() is not None:
         return cub.sort_pairs(ids, height, kind)
     while items > LEAST_ITEMS and 2 * n <= FEW_CHUNKS * BLOCK * items:
         items //= 2  # few ids in short tiles are on more multiprocessors at once
