@@ -150,9 +150,9 @@ def main(argv=None):
             sys.stdout.flush()
         except OSError:
             _drop_output()
-        return _failed(error)
+        return _report_failure(error)
     except LodkitError as error:
-        return _failed(error)
+        return _report_failure(error)
 
 
 def _drop_output():
@@ -160,7 +160,7 @@ def _drop_output():
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _failed(error):
+def _report_failure(error):
     clear()
     print(f"error: {error}", file=sys.stderr)
     return 2

@@ -142,7 +142,7 @@ def _total(function, x, axis=None, dtype=None, out=None, keepdims=False, *, ddof
         (x,), grad, out = call.inputs, grad.reshape(shape), call.outputs[0].reshape(shape)
         with np.errstate(all="ignore"):
             if function is np.prod:
-                return sum_to_shape(np, grad * _other_factors(x, axes), x)
+                return sum_to_shape(np, grad * _remaining_factors(x, axes), x)
             if function is np.mean:
                 grad = grad * (1 / max(count, 1))  # a float16 cannot hold the count of many
             elif function in (np.var, np.std):
@@ -160,7 +160,7 @@ def _flat(x, count):
     return x.reshape(*kept, math.prod(x.shape[len(kept) :]))
 
 
-def _other_factors(x, axes):
+def _remaining_factors(x, axes):
     """Product of the others, along some axes, for every element: no division, so zeros may be among them."""
     rows = np.moveaxis(x, axes, range(-len(axes), 0))
     flat = _flat(rows, len(axes))

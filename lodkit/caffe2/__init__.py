@@ -17,7 +17,7 @@ from ..arrays.checks import PLAIN, is_scalar
 from ..errors import LodkitError
 from ..lod.large import is_size, memory_error
 from ..registry.kinds import call_on_plain, is_parameter
-from ..registry.tensor_doors import call_published, within
+from ..registry.tensor_doors import call_published, contains_tensor
 from ..tracebacks import shorten
 
 
@@ -47,7 +47,7 @@ def _published(name, run):
                 if x is None and (i < len(required) or i >= len(inputs) - variadic):
                     what = required[i] if i < len(required) else f"input {i}"
                     raise TypeError(f"{name}: {what} is None but required; it takes {signature}")
-            if within(given):
+            if contains_tensor(given):
                 return call_published(name, lambda given, args: run(*given, **args), given, args)
             if updates and any(map(is_parameter, given)):
                 return call_on_plain(functools.partial(run, **args), given)

@@ -54,7 +54,7 @@ def arrays_of(examples, names, dtype, kind):
         for key, value in example.items():
             keys.append(number(key, names, f"example {i}"))
             kind = kind or _kind_of(value)
-            parts.append(_checked(value, kind, i, key))
+            parts.append(_check_kind(value, kind, i, key))
     lengths, keys = _vector(lengths, "lengths"), _vector(keys, "keys")
     if kind == "scalar":
         return lengths, keys, None, _rows(parts, dtype), None
@@ -69,7 +69,7 @@ def _kind_of(value):
     return "map" if isinstance(value, dict) else "list" if np.iterable(value) else "scalar"
 
 
-def _checked(value, kind, i, key):
+def _check_kind(value, kind, i, key):
     """Return a value, or raise if its kind differs from the others."""
     fits = _kind_of(value) == kind and not isinstance(value, str | bytes)
     if not fits or (kind == "scalar" and not is_number(value)):

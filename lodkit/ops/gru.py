@@ -162,7 +162,7 @@ def gru(
 def _(x, input_weight, weight, bias=None, h0=None, *, level=-1, **attrs):
     size = weight.dims[0]
     gates = x.but(dims=(x.dims[0], weight.dims[1]), lod_level=0, dtype=recurrent.gate_type(x.dtype))
-    return x.but(dims=(x.dims[0], size)), recurrent.described_last(x, level, size), gates
+    return x.but(dims=(x.dims[0], size)), recurrent.describe_last(x, level, size), gates
 
 
 @gru.gradient

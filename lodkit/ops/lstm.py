@@ -196,7 +196,7 @@ def lstm(
 @lstm.infer_rule
 def _(x, input_weight, weight, bias=None, h0=None, c0=None, projection=None, *, level=-1, **attrs):
     out, size, rows = weight.dims[0], weight.dims[1] // 4, x.dims[0]
-    last = (recurrent.described_last(x, level, width) for width in (out, size))
+    last = (recurrent.describe_last(x, level, width) for width in (out, size))
     gates = x.but(dims=(rows, weight.dims[1]), lod_level=0, dtype=recurrent.gate_type(x.dtype))
     return x.but(dims=(rows, out)), *last, x.but(dims=(rows, size)), gates
 

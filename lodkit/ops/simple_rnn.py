@@ -98,7 +98,7 @@ def simple_rnn(
 @simple_rnn.infer_rule
 def _(x, input_weight, weight, bias=None, h0=None, *, level=-1, **attrs):
     size = weight.dims[1]
-    return x.but(dims=(x.dims[0], size)), recurrent.described_last(x, level, size)
+    return x.but(dims=(x.dims[0], size)), recurrent.describe_last(x, level, size)
 
 
 @simple_rnn.gradient

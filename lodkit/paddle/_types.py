@@ -28,7 +28,7 @@ from ..registry import OPS, VarDesc, VarType
 from ..registry.catalogue import Names
 from ..registry.kinds import LISTS, call_on_plain, is_parameter
 from ..registry.recording import parameter
-from ..registry.tensor_doors import call_published, within
+from ..registry.tensor_doors import call_published, contains_tensor
 from ._attributes import fixed, unread
 
 
@@ -112,7 +112,7 @@ def call(ops, name, inputs, attrs):
     for what, given in (("inputs", inputs), ("attrs", attrs)):
         if not isinstance(given, Mapping):
             raise TypeError(f"{name}: {what} must be a dictionary, got {type(given).__name__}")
-    if isinstance(ops, Running) and within(inputs):
+    if isinstance(ops, Running) and contains_tensor(inputs):
         return call_published(name, lambda inputs, attrs: call(ops, name, inputs, attrs), inputs, attrs)
     known = _parameters(function)
     for slot in known.required:

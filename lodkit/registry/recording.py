@@ -96,7 +96,7 @@ def call_recorded(op, inputs, out, attrs):
             given = given_back(result, plain, inputs)  # an identity, as merging a merged gradient
             return tuple(map(wrapped, given)) if isinstance(given, tuple) else wrapped(given)
     many = isinstance(result, tuple)
-    result = tuple([_another(r, plain) for r in result]) if many else _another(result, plain)
+    result = tuple([as_new_variable(r, plain) for r in result]) if many else as_new_variable(result, plain)
     record(op, plain, attrs, result)
     return tuple(map(wrapped, result)) if many else wrapped(result)
 
@@ -142,7 +142,7 @@ def _check_constant(op, attrs):
             raise TypeError(f"{op.name}: no gradient flows to the attribute {name}; pass lodkit.stop_gradient({name})")
 
 
-def _another(result, inputs):
+def as_new_variable(result, inputs):
     """A result as another variable than the inputs: tapes tell variables apart by their arrays."""
     array = numbers_of(result)
     shared = any(numbers_of(x) is array for x in inputs)
@@ -276,7 +276,7 @@ def note_update(op, inputs):
             note_written(x)
 
 
-def knows(array):
+def is_recorded(array):
     """Whether an open tape has seen an array."""
     return any(id(array) in tape._versions for tape in open_tapes())
 
@@ -288,5 +288,5 @@ def moved(array, other):
             tape._moved.append(other)
 
 
-hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, before_write, knows
+hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, before_write, is_recorded
 hooks.moved, hooks.written, hooks.reads, hooks.parameter = moved, written, reads, parameter

@@ -48,7 +48,7 @@ class Source:
             raise StorageError(f"{name} of shape {shape} ends at byte {start + size}, the file at {self.size}")
         if not self.mapped or not size:
             self.file.seek(start)
-            made = filled(name, dtype, shape, self.file)
+            made = read_array(name, dtype, shape, self.file)
         else:
             made = np.frombuffer(self._map, dtype, math.prod(shape), start).reshape(shape)
             made = made if made.flags.aligned else made.copy()
@@ -81,7 +81,7 @@ def check_text(name, array):
             raise StorageError(f"{name} holds {codes.max()}, which is no character")
 
 
-def filled(name, dtype, shape, stream):
+def read_array(name, dtype, shape, stream):
     """A new array of the next bytes of a stream."""
     check_shape(name, dtype, shape)
     made = empty(shape, dtype)

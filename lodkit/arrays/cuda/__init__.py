@@ -2,7 +2,7 @@
 
 import numba  # all of it, before threads import parts of it concurrently
 
-from .ids import check_as_read, check_vector, checked_ids, first_outside, ids_of
+from .ids import check_as_read, check_vector, checked_ids, find_outside, ids_of
 from .kernels import add_to, convert, copy_elements, fill, iota
 from .launcher import BLOCK, cuda, device, elementwise, extending, launch, numba_types
 from .libraries import library_of

@@ -15,7 +15,7 @@ from .views import pending, raise_pending
 
 
 @elementwise
-def first_outside(i, ids, height, first):
+def find_outside(i, ids, height, first):
     """Store the position of the first id outside ``[0, height)`` in ``first[0]``, initially -1."""
     row = vector.number(ids, i)
     if (row < 0) | (row >= height):
@@ -53,7 +53,7 @@ def checked_ids(ids, height, name="ids", error=None, always=False):
     ids = ids_of(ids, name)
     mode = "raise" if always else bounds_check()
     if mode != "clamp" and ids.size:
-        _check(ids, height, mode, lambda first: first_outside(ids.size, ids, height, first), name, error)
+        _check(ids, height, mode, lambda first: find_outside(ids.size, ids, height, first), name, error)
     return ids
 
 

@@ -63,13 +63,13 @@ def lengths(t, level=-1, absolute=False):
     return lengths_of
 
 
-def _contiguous(a):
+def _copy_trusted(a):
     return (lambda a: a.copy()) if isinstance(a, TrustedType) else None
 
 
 # Numba's own give the same memory a type that is written to. For this target, ours come first.
-overload(np.ascontiguousarray, target="cpu")(_contiguous)
-overload(np.asfortranarray, target="cpu")(_contiguous)
+overload(np.ascontiguousarray, target="cpu")(_copy_trusted)
+overload(np.asfortranarray, target="cpu")(_copy_trusted)
 
 
 @overload(np.frombuffer, target="cpu")

@@ -168,7 +168,7 @@ def _parts_of(x):
     return (Part.of_rows(np.arange(len(x)), x),)
 
 
-def _scaled(x, factor):
+def _scale(x, factor):
     """A gradient times a number, or a tensor of one."""
     if isinstance(factor, BagGradient) or (isinstance(factor, torch.Tensor) and factor.numel() != 1):
         raise NotImplementedError("the gradient of a fused EmbeddingBag is scaled by one number; make it fused=False")
@@ -181,11 +181,11 @@ def _made_like(x, parts):
 
 
 def _replace(x, parts):
-    x.parts = _bounded(x, parts)
+    x.parts = _merge_pending(x, parts)
     return x
 
 
-def _bounded(x, parts):
+def _merge_pending(x, parts):
     """Parts, or one of merged rows where many hold more ids than the table rows: a momentum adds to them for ever."""
     if len(parts) <= MAX_PENDING_BACKWARDS or sum(len(part.bags._values) for part in parts) <= 2 * len(x):
         return tuple(parts)
@@ -202,7 +202,7 @@ def _add(x, other, *, alpha=1):
     if not isinstance(other, BagGradient) and other.layout is torch.strided:
         return torch.add(other if alpha == 1 else other * alpha, x.to_sparse())
     added = _parts_of(other) if alpha == 1 else tuple(part.times(alpha) for part in _parts_of(other))
-    return _made_like(x, _bounded(x, (*_parts_of(x), *added)))
+    return _made_like(x, _merge_pending(x, (*_parts_of(x), *added)))
 
 
 def _add_in_place(x, other, *, alpha=1):
@@ -246,7 +246,7 @@ def _unscale(grads, found_inf, inv_scale):
         if isinstance(x, BagGradient):
             if not _is_finite(x):
                 found_inf.fill_(1)
-            _replace(x, _scaled(x, inv_scale))
+            _replace(x, _scale(x, inv_scale))
 
 
 #: PyTorch's functions that this gradient has.
@@ -256,11 +256,11 @@ _RULES = {
     _aten.clone.default: lambda x, memory_format=None: _made_like(x, x.parts),
     _aten.add.Tensor: _add,
     _aten.add_.Tensor: _add_in_place,
-    _aten.mul.Tensor: lambda x, factor: _made_like(x, _scaled(x, factor)),
-    _aten.mul_.Tensor: lambda x, factor: _replace(x, _scaled(x, factor)),
-    _aten.div.Tensor: lambda x, divisor: _made_like(x, _scaled(x, 1 / float(divisor))),
-    _aten.div_.Tensor: lambda x, divisor: _replace(x, _scaled(x, 1 / float(divisor))),
-    _aten.neg.default: lambda x: _made_like(x, _scaled(x, -1)),
+    _aten.mul.Tensor: lambda x, factor: _made_like(x, _scale(x, factor)),
+    _aten.mul_.Tensor: lambda x, factor: _replace(x, _scale(x, factor)),
+    _aten.div.Tensor: lambda x, divisor: _made_like(x, _scale(x, 1 / float(divisor))),
+    _aten.div_.Tensor: lambda x, divisor: _replace(x, _scale(x, 1 / float(divisor))),
+    _aten.neg.default: lambda x: _made_like(x, _scale(x, -1)),
     _aten.zero_.default: lambda x: _replace(x, ()),
     _aten.linalg_vector_norm.default: _norm,
     _aten._amp_foreach_non_finite_check_and_unscale_.default: _unscale,

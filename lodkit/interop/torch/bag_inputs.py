@@ -51,7 +51,7 @@ def bags_of(x, offsets, include_last_offset, like=None):
     if isinstance(x, torch.Tensor) and not x.is_nested:
         dims = x.ndim
         if dims == 1:
-            return _by_offsets(x, offsets, include_last_offset, like)
+            return _bags_by_offsets(x, offsets, include_last_offset, like)
         if dims == 2:
             if offsets is not None:
                 raise ValueError("input has two dimensions, one bag a row: offsets must be None then")
@@ -98,7 +98,7 @@ def _ids_of(x, name="input", like=None):
     return array_of(x, name)
 
 
-def _by_offsets(x, starts, whole, like=None):
+def _bags_by_offsets(x, starts, whole, like=None):
     """Bags of ids and offsets; ``whole`` offsets end with the number of ids."""
     if not isinstance(starts, torch.Tensor) or starts.ndim != 1:
         found = f"of shape {tuple(starts.shape)}" if isinstance(starts, torch.Tensor) else repr(starts)
@@ -137,7 +137,7 @@ def _equal_offsets(count, length):
     return freeze(np.arange(count + 1) * length)
 
 
-def own(bags):
+def copy_ids(bags):
     """Bags whose ids are a copy, as int64: what backward, which may come late, is given."""
     return LoDTensor._wrap(np.array(bags._values, np.int64), bags._lod)
 

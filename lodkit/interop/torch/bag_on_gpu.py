@@ -16,7 +16,7 @@ from .bag_inputs import bags_of, renorm, weights_of
 _bags = differentiable(embedding_bag)
 
 
-def on_gpu(module, kind, x, offsets, weights):
+def call_on_gpu(module, kind, x, offsets, weights):
     """What ``module(x, offsets, weights)`` gives; ``kind`` is that of the table's gradient, as of ``Bag``.
 
     Offsets are copied to the CPU, where structure is; ids stay where they are.

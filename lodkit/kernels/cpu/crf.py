@@ -131,7 +131,7 @@ def _chain_kernel(emission, labels, grads, offsets, parts, tags, tables, losses,
 
 
 @jitable(nrt=False)
-def _first_best(before, i, emission, at, matrix, k, tags):
+def _find_best(before, i, emission, at, matrix, k, tags):
     """The first tag with the highest score; NaN is the highest."""
     best, most = 0, before[i, 0] + emission[at, 0] + matrix[k, 0]
     for j in range(1, tags):
@@ -150,7 +150,7 @@ def _path_kernel(emission, labels, offsets, parts, tags, forward, backward, out)
             start, n, k = offsets[s], offsets[s + 1] - offsets[s], 0
             walk_best(emission, start, forward, tags, n, False, row, before)
             for i in range(n - 1, -1, -1):
-                tag = _first_best(before, i, emission, start + i, backward, k, tags)
+                tag = _find_best(before, i, emission, start + i, backward, k, tags)
                 out[start + i] = tag == labels[start + i] if len(labels) else tag
                 k = 2 + tag
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import check_vector as integers
-from ...arrays.cuda import elementwise, first_outside, vector
+from ...arrays.cuda import elementwise, find_outside, vector
 from ...lod.levels import bad_length
 from ...ops import conversions as ops
 from .primitives.offsets import LENGTH_BOUND, cut, find_facts, inspect_offsets
@@ -27,7 +27,7 @@ def _number(i, offsets, segments, ids):
 
 
 @elementwise
-def _first_unsorted(i, ids, last, found):
+def _find_unsorted(i, ids, last, found):
     """Note the position of the first id that is negative or below its predecessor; and the last id."""
     here = vector.number(ids, i)
     if here < (vector.number(ids, i - 1) if i > 0 else 0):
@@ -105,7 +105,7 @@ def _largest(i, ids, found):
 def from_ids(ids, num_segments, allow_gaps=True):
     """Checked Offsets of sorted segment ids. Synchronises with the device."""
     ids = integers(ids, "segment_ids")
-    decrease, last = find_facts(_first_unsorted, ids, ids.size - 1, count=2) if ids.size else (-1, -1)
+    decrease, last = find_facts(_find_unsorted, ids, ids.size - 1, count=2) if ids.size else (-1, -1)
     if decrease >= 0 or (num_segments is not None and not last < num_segments) or (num_segments or 0) < 0:
         ops.check_segment_ids(ids.read(), num_segments)
     if not allow_gaps and find_facts(_first_gap, ids, count=1)[0] >= 0:
@@ -120,7 +120,7 @@ def from_unsorted_ids(ids, num_segments):
         negative, largest = find_facts(_largest, ids, count=2) if ids.size else (-1, -1)
         num_segments = LENGTH_BOUND - largest + 1 if largest >= 0 else 0
     else:
-        negative = find_facts(first_outside, ids, num_segments, count=1)[0]
+        negative = find_facts(find_outside, ids, num_segments, count=1)[0]
     if negative >= 0 or num_segments < 0:
         ops.check_unsorted_ids(ids.read(), num_segments)
     sorted_ids, order = (sort_few if ids.size <= MAX_COMPARED_IDS else argsort)(ids, num_segments)

@@ -96,7 +96,7 @@ def lengths_top_k(values, lengths, /, *, k):
 
 
 @elementwise
-def _first_outside(i, indices, offsets, k, found):
+def _find_outside(i, indices, offsets, k, found):
     s, index = i // k, vector.number(indices, i)
     if index < -1 or index >= vector.number(offsets, s + 1) - vector.number(offsets, s):
         vector.atomic_first(found, 0, i)
@@ -116,7 +116,7 @@ def lengths_top_k_grad(values, lengths, indices, grad, /):
     offsets = to_offsets(lengths, "lengths", len(values)).offsets
     ops.check_indices(indices, len(offsets) - 1)
     k, n = indices.columns, indices.size
-    at = find_facts(_first_outside, indices, offsets, k, count=1)[0] if n else -1
+    at = find_facts(_find_outside, indices, offsets, k, count=1)[0] if n else -1
     if at >= 0:
         raise ops.bad_index(indices.read(), np.diff(offsets.read()), *divmod(at, k))
     check_gradient(grad, indices.shape)

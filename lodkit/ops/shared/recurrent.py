@@ -193,7 +193,7 @@ def refuse_gates(name, gradient):
         raise LodkitError(f"{name} has no gradient by its gates; compute from its hidden states")
 
 
-def described_last(x, level, width):
+def describe_last(x, level, width):
     """The description of the last states: a row for each sequence of a level, under the levels above it."""
     return x.but(dims=(-1, width), lod_level=inferred_level(x, level))
 
