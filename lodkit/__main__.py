@@ -13,7 +13,7 @@ import warnings
 
 from .demo.config import DEFAULTS, POOLS, RATES, Config
 from .demo.process import launched_rank
-from .demo.progress import Kernels, clear, one_line, say
+from .demo.progress import Kernels, clear, format_warning, say
 
 LIBRARY = "the docstrings of Python's standard library"
 
@@ -186,11 +186,11 @@ def run(options):
         return 0
     with Kernels(0) as kernels:
         if options.distributed:
-            from .demo.sharded import agreed, ending_together
+            from .demo.sharded import ending_together, run_at_all_ranks
             from .distributed import as_engine
 
             engine = as_engine()
-            job = agreed(engine, make_job, options, kernels, engine)
+            job = run_at_all_ranks(engine, make_job, options, kernels, engine)
             with ending_together(engine):
                 train(options, job, kernels)
         else:
@@ -247,5 +247,5 @@ if __name__ == "__main__":
     from .demo.process import settle
 
     settle()
-    warnings.formatwarning = one_line
+    warnings.formatwarning = format_warning
     sys.exit(main())

@@ -21,7 +21,7 @@ from ..registry.tensor_doors import call_published, contains_tensor
 from ..tracebacks import shorten
 
 
-def _published(name, run):
+def _publish(name, run):
     """Wrap ``run`` under a Caffe2 name; errors show this name and Caffe2's arguments."""
     signature = inspect.signature(run)
     parameters = signature.parameters.values()
@@ -80,7 +80,7 @@ _FAMILIES = (
 OPERATORS: dict = {}
 for _family in _FAMILIES:
     _found = importlib.import_module(f"{__name__}.{_family}").OPERATORS
-    OPERATORS |= {name: _published(name, run) for name, run in _found.items()}
+    OPERATORS |= {name: _publish(name, run) for name, run in _found.items()}
 
 
 def __getattr__(name):

@@ -17,7 +17,7 @@ import lodkit
 
 from ..distributed import Alone, Checkpoint, NoCheckpointError, Ranges, RankError, ShardedTable
 from ..distributed.calls import raise_together
-from ..distributed.checkpoint_files import whole
+from ..distributed.checkpoint_files import whole_checkpoints
 from ..lod import values_of
 from ..lod.offsets import lengths_to_offsets
 from ..storage import StorageError
@@ -157,11 +157,11 @@ def read_sharded(folder, rows=True):
 
 def read_any(folder):
     """Read a state that one process saved, or many."""
-    alone = pathlib.Path(folder, STATE).exists() or not pathlib.Path(folder).is_dir() or not whole(folder)
+    alone = pathlib.Path(folder, STATE).exists() or not pathlib.Path(folder).is_dir() or not whole_checkpoints(folder)
     return read_state(folder) if alone else read_sharded(folder)
 
 
-def agreed(engine, function, *args):
+def run_at_all_ranks(engine, function, *args):
     """What a function gives at each rank; where it raises at any rank, all raise: rank 0, which speaks, tells why."""
     result = error = None
     try:

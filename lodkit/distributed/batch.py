@@ -21,7 +21,7 @@ from ..public import public
 from ..registry.kinds import aligned
 from .exchange import Exchange, Job
 from .hot import send_hot, take_hot
-from .inputs import copied, on_cpu
+from .inputs import copy_array, to_cpu
 from .messages import Part
 from .plan import EVERY, Split, homes, make_plan, split_bags
 from .rule import FUSED_POOLS, rows_gradient
@@ -52,7 +52,7 @@ class Batch:
         if pool is None and weights is not None:
             raise TypeError("lookup of a ShardedTable takes no weights; give a pool")
         ids = from_lists(self._ids, "ids") if pool is None and isinstance(self._ids, list | tuple) else self._ids
-        self._ids, self._weights = copied(ids, "ids"), copied(weights, "weights")
+        self._ids, self._weights = copy_array(ids, "ids"), copy_array(weights, "weights")
 
     def _check_table(self):
         if error := self.table._refusal():
@@ -126,7 +126,7 @@ class Batch:
         """A gradient, and the attributes of a step."""
         if grad is None:
             raise TypeError("update takes the gradient of what the lookup returned, got None")
-        table, grad = self.table, from_lists(values_of(on_cpu(grad)), "grad")
+        table, grad = self.table, from_lists(values_of(to_cpu(grad)), "grad")
         self._check_table()
         if self._shape is None:
             raise LodkitError("update takes the gradient of a batch that was looked up: call wait() first")

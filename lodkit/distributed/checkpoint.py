@@ -21,7 +21,17 @@ from ..public import public
 from ..storage import StorageError, load
 from ..storage.header import header, read_header
 from ..tracebacks import surface
-from .checkpoint_files import EXTRA, FORMAT, MANIFEST, CheckpointError, as_path, crc32, newest, number_of, whole
+from .checkpoint_files import (
+    EXTRA,
+    FORMAT,
+    MANIFEST,
+    CheckpointError,
+    as_path,
+    crc32,
+    newest,
+    number_of,
+    whole_checkpoints,
+)
 from .checkpoint_manifest import is_sound
 
 
@@ -294,6 +304,8 @@ class Checkpoint:
 
     def _damaged(self, file, why):
         number = number_of(self.path)
-        earlier = [path for path in whole(self.path.parent) if number is not None and number_of(path) < number]
+        earlier = [
+            path for path in whole_checkpoints(self.path.parent) if number is not None and number_of(path) < number
+        ]
         remedy = f"use an earlier checkpoint: {earlier[-1]}" if earlier else "there is no earlier checkpoint"
         return CheckpointError(f"{self.path / file}: the checkpoint is damaged ({why}); {remedy}")

@@ -70,7 +70,7 @@ def shard_name(array, first):
     return f"{array}-{first:012d}.npy"
 
 
-def numbered(directory):
+def numbered_checkpoints(directory):
     """(number, path) of the checkpoints in a directory, whole or not, oldest first."""
     try:
         names = os.listdir(directory)
@@ -86,18 +86,18 @@ def number_of(path):
     return int(match[1]) if match else None
 
 
-def whole(directory):
+def whole_checkpoints(directory):
     """Paths of the checkpoints in a directory that were saved to the end, oldest first."""
-    return [path for _, path in numbered(directory) if (path / MANIFEST).is_file()]
+    return [path for _, path in numbered_checkpoints(directory) if (path / MANIFEST).is_file()]
 
 
 def newest(directory):
     """The directory itself if it is a checkpoint, else its newest one."""
     if (directory / MANIFEST).is_file():
         return directory
-    if found := whole(directory):
+    if found := whole_checkpoints(directory):
         return found[-1]
-    if drafts := [path.name for _, path in numbered(directory)]:
+    if drafts := [path.name for _, path in numbered_checkpoints(directory)]:
         why = f"{', '.join(drafts)} was never finished (no {MANIFEST}): the job ended while it saved; start anew"
     elif not directory.exists():
         why = "there is no such directory; give the directory that was given to save"
@@ -132,7 +132,7 @@ def saving_alone(directory):
 
 def start(directory):
     """Remove what killed saves left, and make the folder of the next checkpoint."""
-    there = numbered(directory)
+    there = numbered_checkpoints(directory)
     for _, path in there:
         if not (path / MANIFEST).exists():
             remove(path)
@@ -156,7 +156,7 @@ def remove(path):
 
 def prune(directory, keep):
     """Remove all whole checkpoints but the newest ``keep``."""
-    for path in whole(directory)[: -keep or None] if keep is not None else []:
+    for path in whole_checkpoints(directory)[: -keep or None] if keep is not None else []:
         remove(path)
     sync_folder(directory)
 

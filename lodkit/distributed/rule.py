@@ -93,7 +93,7 @@ class Rule:
             array, what = (values, "values") if name == "values" else (states[name], f'states["{name}"]')
             if not isinstance(array, np.ndarray) or array.shape != expected or array.dtype != kind:
                 raise ShapeMismatchError(
-                    f"table.{what} is {_described(array)}, replaced or resized since the table was made; assign an "
+                    f"table.{what} is {_describe(array)}, replaced or resized since the table was made; assign an "
                     f"array of {kind} and shape {expected}, for the rows of this rank"
                 )
             writable(array, f"table.{what}")
@@ -184,7 +184,7 @@ class RanksDevice:
         device.jitter(values, self._dealing.ids(self._engine.rank, local), seed)
 
 
-def _described(array):
+def _describe(array):
     return f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else f"a {type(array).__name__}"
 
 

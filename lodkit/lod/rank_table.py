@@ -103,12 +103,12 @@ class RankTable:
     @property
     def _ranks(self):
         """The rank of each sequence."""
-        return self._once("_ranks", lambda: _inverse(self._index))
+        return self._make_once("_ranks", lambda: _inverse(self._index))
 
     @property
     def _steps(self):
         """Offsets of the time steps over the parts of all sequences; without any, of one that is empty."""
-        return self._once("_steps", lambda: load_compiled().lengths_to_offsets(np.array(self.counts, np.int64)))
+        return self._make_once("_steps", lambda: load_compiled().lengths_to_offsets(np.array(self.counts, np.int64)))
 
     @property
     def counts(self):
@@ -118,11 +118,11 @@ class RankTable:
     def _parts(self, reverse):
         """The numbers of all parts, step by step; with ``reverse`` each sequence runs from its end."""
         find = load_compiled().time_major
-        return self._once(("_parts", reverse), lambda: find(self._lod[-1], self._index, self._running, reverse))
+        return self._make_once(("_parts", reverse), lambda: find(self._lod[-1], self._index, self._running, reverse))
 
     def _places(self, reverse):
         """The place of each part in the order of ``parts``."""
-        return self._once(("_places", reverse), lambda: _inverse(self._parts(reverse)))
+        return self._make_once(("_places", reverse), lambda: _inverse(self._parts(reverse)))
 
     def _handed(self, name, numbers):
         found = self._kept.get(name)
@@ -130,7 +130,7 @@ class RankTable:
             found = self._kept[name] = lender(numbers)
         return found()
 
-    def _once(self, name, make):
+    def _make_once(self, name, make):
         found = self._kept.get(name)
         if found is None:
             found = self._kept[name] = lock_array(make())

@@ -232,7 +232,7 @@ def value_of(x):
     return x.merge().value if isinstance(x, SelectedRows) else values_of(x)
 
 
-def tested(x):
+def as_tested(x):
     """The same, of numbers."""
     return refuse_no_numbers(value_of(x), "x")
 
@@ -244,7 +244,7 @@ def isfinite(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isfinite(SelectedRows([1], [[np.inf]], 3))
     array([False])
     """
-    return np.isfinite(tested(x)).all(keepdims=True).reshape(1)
+    return np.isfinite(as_tested(x)).all(keepdims=True).reshape(1)
 
 
 @op
@@ -254,7 +254,7 @@ def isinf(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isinf(np.array([1., -np.inf]))
     array([ True])
     """
-    return np.isinf(tested(x)).any(keepdims=True).reshape(1)
+    return np.isinf(as_tested(x)).any(keepdims=True).reshape(1)
 
 
 @op
@@ -264,7 +264,7 @@ def isnan(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isnan(np.array([1., -np.inf]))
     array([False])
     """
-    return np.isnan(tested(x)).any(keepdims=True).reshape(1)
+    return np.isnan(as_tested(x)).any(keepdims=True).reshape(1)
 
 
 @op

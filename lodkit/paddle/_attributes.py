@@ -49,7 +49,7 @@ _FIXED = {
 }
 
 
-def fixed(name):
+def fixed_attributes(name):
     """The attributes of an operator type that have one value here."""
     return _FIXED.get(name, {})
 

@@ -29,7 +29,7 @@ from ..registry.catalogue import Names
 from ..registry.kinds import LISTS, call_on_plain, is_parameter
 from ..registry.recording import parameter
 from ..registry.tensor_doors import call_published, contains_tensor
-from ._attributes import fixed, unread
+from ._attributes import fixed_attributes, unread
 
 
 @public(home="lodkit.paddle")
@@ -99,7 +99,7 @@ class Parameters:
         self.required, self.needed = ([p.name for p in found if p.default is p.empty] for found in (slots, attributes))
         self.many = frozenset(p.name for p in slots if str(p.annotation).startswith("list"))
         self.arrays = frozenset(p.name for p in slots if p.annotation == "tuple")
-        self.unread, self.fixed = unread(function.__name__), fixed(function.__name__)
+        self.unread, self.fixed = unread(function.__name__), fixed_attributes(function.__name__)
         self.checks = {p.name: CHECKED[type(p.default)] for p in attributes if type(p.default) in CHECKED}
 
 
@@ -136,10 +136,10 @@ def call(ops, name, inputs, attrs):
     for attr in known.needed:
         if attr not in attrs:
             raise SlotError(f"{name} needs the attribute {attr}; its attributes are {', '.join(known.attributes)}")
-    found = {slot: _accepted(ops, name, known, slot, x) for slot, x in inputs.items()}
+    found = {slot: _accept(ops, name, known, slot, x) for slot, x in inputs.items()}
     try:
         if isinstance(ops, Running) and any(map(is_parameter, flat_values(found))):
-            return _of_parameters(function, ops, found, attrs)
+            return _call_with_parameters(function, ops, found, attrs)
         return function(ops, **found, **attrs)
     except (MemoryError, ValueError, OverflowError) as error:
         if isinstance(error, LodkitError) or not is_size(error):
@@ -152,7 +152,7 @@ def flat_values(inputs):
     return [x for value in inputs.values() for x in (value if isinstance(value, list | tuple) else (value,))]
 
 
-def _of_parameters(function, ops, inputs, attrs):
+def _call_with_parameters(function, ops, inputs, attrs):
     """Call a function with parameters as inputs: an update gets numbers; elements of arrays are parameters, too."""
     if function.__module__.endswith("._optimizers"):
         slots = [*inputs]
@@ -174,13 +174,13 @@ def as_parameter(x):
     return parameter(x) if getattr(getattr(x, "dtype", None), "kind", "") == "f" else x
 
 
-def _accepted(ops, name, known, slot, x):
+def _accept(ops, name, known, slot, x):
     """What a function gets for a slot."""
     if slot in known.many:
         return [] if x is None else list(x) if isinstance(x, list | tuple) else [x]
     if isinstance(x, list | tuple) and any(map(ops.takes, x)):
         if slot in known.arrays:
-            return [_accepted(ops, name, known, f"{slot}[{i}]", each) for i, each in enumerate(x)]
+            return [_accept(ops, name, known, f"{slot}[{i}]", each) for i, each in enumerate(x)]
         if len(x) > 1:
             raise SlotError(f"{name}: {slot} takes one variable, got a list of {len(x)}")
         (x,) = x
@@ -193,7 +193,7 @@ def _accepted(ops, name, known, slot, x):
     return from_lists(x, f"{slot} of {name}")
 
 
-def one_integer(x, slot):
+def single_integer(x, slot):
     """The integer of a slot that has one; None of a description."""
     if isinstance(x, VarDesc):
         return None
@@ -205,7 +205,7 @@ def one_integer(x, slot):
     return found.item()
 
 
-def one_float(x, slot, otherwise):
+def single_float(x, slot, otherwise):
     """The number of a slot that has one, in place of an attribute; that one without it, and of a description."""
     if x is None or isinstance(x, VarDesc):
         return otherwise
@@ -248,7 +248,7 @@ def vector(x):
     return x.but(dims=x.dims[:1]) if isinstance(x, VarDesc) else flat(values_of(x))
 
 
-def flattened(x):
+def flatten(x):
     """Flatten numbers that Paddle reads as they lie, of any shape."""
     if isinstance(x, VarDesc):
         return x if len(x.dims) == 1 else x.but(dims=(-1,))

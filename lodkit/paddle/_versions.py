@@ -25,10 +25,10 @@ def parse_version(version):
 
 
 @functools.lru_cache(64)
-def _kept(kind, version):
+def _parse_once(kind, version):
     return kind(parse_version(version))
 
 
-def following(kind, version):
+def operators_of(kind, version):
     """Operators by name, of ``Running`` or ``Inferring``, which follow a version of Paddle."""
-    return _kept(kind, version) if isinstance(version, str) else kind(parse_version(version))
+    return _parse_once(kind, version) if isinstance(version, str) else kind(parse_version(version))

@@ -247,7 +247,7 @@ def stop_gradient(x: T) -> T:
     return with_numbers(x, constant)  # type: ignore[no-any-return]
 
 
-def before_write(array):
+def prepare_write(array):
     """Prepare the open tapes for a change of a recorded array in place. Returns a copy of its present numbers."""
     before = array.copy()
     for tape in open_tapes():  # all of them, before one of them changes
@@ -257,7 +257,7 @@ def before_write(array):
     return before
 
 
-def written(array):
+def note_write(array):
     """Tell all tapes that NumPy wrote to an array, while none is open in this thread."""
     if listeners.data:
         note_written(array)
@@ -281,12 +281,12 @@ def is_recorded(array):
     return any(id(array) in tape._versions for tape in open_tapes())
 
 
-def moved(array, other):
+def replace_variable(array, other):
     """Tell all tapes that ``other`` takes the place of an array."""
     for reference in listeners.data.copy():
         if (tape := reference()) is not None and id(array) in tape._versions:
             tape._moved.append(other)
 
 
-hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, before_write, is_recorded
-hooks.moved, hooks.written, hooks.reads, hooks.parameter = moved, written, reads, parameter
+hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, prepare_write, is_recorded
+hooks.moved, hooks.written, hooks.reads, hooks.parameter = replace_variable, note_write, reads, parameter
