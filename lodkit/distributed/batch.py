@@ -84,7 +84,7 @@ class Batch:
 
     def _result(self):
         if self._exchange is None:
-            return self._directly()
+            return self._reduce_directly()
         exchange, self._exchange = self._exchange, None
         return exchange.finish()[0]
 
@@ -96,20 +96,20 @@ class Batch:
 
     # -- one process -----------------------------------------------------------------------------
 
-    def _directly(self):
+    def _reduce_directly(self):
         values = self.table.values
         if self._pool is None:
-            return self._done(ops.lookup_table(values, self._ids))
-        return self._done(ops.embedding_bag(values, self._ids, self._weights, pool=self._pool, **self._attrs))
+            return self._finish(ops.lookup_table(values, self._ids))
+        return self._finish(ops.embedding_bag(values, self._ids, self._weights, pool=self._pool, **self._attrs))
 
-    def _done(self, result):
+    def _finish(self, result):
         """Note what the gradient must be like, and that an update may follow."""
         self._shape, self.table._last = values_of(result).shape, self
         return result
 
     def step_directly(self, grad: Any, given: dict[str, Any]) -> None:
         """Update a table that is whole here."""
-        self._apply(*self._checked(grad, given))
+        self._apply(*self._check_step(grad, given))
 
     def _apply(self, grad, attrs):
         table = self.table
@@ -122,7 +122,7 @@ class Batch:
             rule.step_rows(values, states, rows_gradient(values, self._ids, grad, weights, self._pool), attrs)
         table.iteration += 1
 
-    def _checked(self, grad, given):
+    def _check_step(self, grad, given):
         """A gradient, and the attributes of a step."""
         if grad is None:
             raise TypeError("update takes the gradient of what the lookup returned, got None")
@@ -153,11 +153,11 @@ class Batch:
             yield table._announce(self._call())
             yield []
             yield []
-            return self._directly()
+            return self._reduce_directly()
         self._check()
         if table.exchange == "partial" and self._pool is not None:
-            return self._done((yield from self._pool_partly()))
-        return self._done((yield from self._fetch()))
+            return self._finish((yield from self._pool_partly()))
+        return self._finish((yield from self._fetch()))
 
     def _check(self):
         """Check all inputs, and find out who owns which id."""
@@ -208,9 +208,9 @@ class Batch:
         (parts,) = yield [table._part("bags", pooled, announced[:, 1], split.bags)]
         if not len(table.dealing.hot):
             self._split, self._owned = split, (bags, factors, announced)
-        return self._added(parts, split)
+        return self._add_parts(parts, split)
 
-    def _added(self, parts, split):
+    def _add_parts(self, parts, split):
         """Add the owners' parts of each bag, in the order of the owners."""
         lengths = self._ids.lengths(absolute=True)
         total = np.zeros((len(lengths), *parts.shape[1:]), np.promote_types(parts.dtype, np.float32))
@@ -224,7 +224,7 @@ class Batch:
 
     def step(self, grad: Any, given: dict[str, Any]) -> Job:
         """The part of an exchange that updates the table by the gradient of what was looked up."""
-        table, (step, attrs) = self.table, self._checked(grad, given)
+        table, (step, attrs) = self.table, self._check_step(grad, given)
         if table._on is None:
             yield table._announce(f"update by {sorted(attrs.items())}")
             yield []

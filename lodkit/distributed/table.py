@@ -264,18 +264,18 @@ class ShardedTable(SavedTable):
             Another rank has refused its gradient.
         """
         if self._on is None:
-            batch = self._looked_up(batch)
+            batch = self._look_up(batch)
             batch.step_directly(grad, attrs)
             self._done_with(batch)
         else:
             Exchange(self.engine, "update", [self._step(grad, batch, attrs)]).finish()
 
     def _step(self, grad, batch, attrs):
-        batch = self._looked_up(batch)
+        batch = self._look_up(batch)
         yield from batch.step(grad, attrs)
         self._done_with(batch)
 
-    def _looked_up(self, batch):
+    def _look_up(self, batch):
         batch = self._last if batch is None else batch
         if batch is not None and not isinstance(batch, Batch):
             raise TypeError(f"batch must be what start returned, got {type(batch).__name__}")

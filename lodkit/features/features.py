@@ -150,9 +150,9 @@ class Features(Batch, Conversions):
 
     def to(self, device: Device) -> Self:
         """Return the features with their values on ``"cpu"`` or ``"cuda"``."""
-        return self._of(self._keys, lambda t: t.to(device))
+        return self._with_keys(self._keys, lambda t: t.to(device))
 
-    def _of(self, keys, change):
+    def _with_keys(self, keys, change):
         """Replace the keys, and apply ``change`` to values and map_keys."""
         map_keys = None if self._map_keys is None else change(self._map_keys)
         return self._wrap(keys, change(self._values), map_keys, self.names)
@@ -195,7 +195,7 @@ class Features(Batch, Conversions):
         if isinstance(key, enum.Enum | str):
             return self.feature(key)
         if isinstance(key, slice) or (isinstance(key, list | np.ndarray) and np.ndim(key)):
-            return self._of(self._keys[key], lambda t: t[key])
+            return self._with_keys(self._keys[key], lambda t: t[key])
         raise TypeError(
             f"features[{key!r}] is ambiguous: .feature({key!r}) reads a key, "
             "features[i:i + 1] selects an example, features[list or mask] several"
@@ -216,7 +216,7 @@ class Features(Batch, Conversions):
                 raise TypeError(f"merge takes Features, got {type(other).__name__} at position {i}")
             if other.kind != self.kind:
                 raise LoDMismatchError(f"merge: these are {self.kind} features, those at position {i} {other.kind}")
-        return self._joined((self, *others), lambda tensors: ops.merge_features(*tensors))
+        return self._join((self, *others), lambda tensors: ops.merge_features(*tensors))
 
     @classmethod
     def _concat(cls, parts):
@@ -226,9 +226,9 @@ class Features(Batch, Conversions):
             if not isinstance(part, cls) or part.kind != first.kind:
                 found = f"{part.kind} features" if isinstance(part, cls) else type(part).__name__
                 raise LoDMismatchError(f"concat: part {i} is {found}, part 0 {first.kind} features")
-        return first._joined(parts, concat)
+        return first._join(parts, concat)
 
-    def _joined(self, parts, join):
+    def _join(self, parts, join):
         """Join keys, values and map_keys of features of one kind by ``join``."""
         keys, values = join([part._keys for part in parts]), join([part._values for part in parts])
         map_keys = None if self._map_keys is None else join([part._map_keys for part in parts])

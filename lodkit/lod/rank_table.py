@@ -61,12 +61,12 @@ class RankTable:
     @property
     def index(self) -> Array:
         """The sequences in order of rank."""
-        return self._handed("index", self._index)
+        return self._hand_out("index", self._index)
 
     @property
     def running(self) -> Array:
         """Per time step the number of sequences that are longer."""
-        return self._handed("running", self._running)
+        return self._hand_out("running", self._running)
 
     @property
     def level(self) -> int:
@@ -124,7 +124,7 @@ class RankTable:
         """The place of each part in the order of ``parts``."""
         return self._make_once(("_places", reverse), lambda: _inverse(self._parts(reverse)))
 
-    def _handed(self, name, numbers):
+    def _hand_out(self, name, numbers):
         found = self._kept.get(name)
         if found is None:
             found = self._kept[name] = lender(numbers)

@@ -238,7 +238,7 @@ class SelectedRows(Coordinates):
     def __rsub__(self, other):
         return -self + other if holds_rows(other) else NotImplemented
 
-    def _scaled(self, operation, number):
+    def _scale(self, operation, number):
         # Python numbers keep the dtype of the values, NumPy scalars would widen it.
         if is_on_tape(number):
             refuse_unrecorded("scaling SelectedRows by an array", "make SelectedRows of rows and value * number")
@@ -256,12 +256,12 @@ class SelectedRows(Coordinates):
         return self._with_value(operation(track(self._whole()), number))
 
     def __mul__(self, number: typing.Any) -> SelectedRows:
-        return self._scaled(operator.mul, number)
+        return self._scale(operator.mul, number)
 
     __rmul__ = __mul__
 
     def __truediv__(self, number: typing.Any) -> SelectedRows:
-        return self._scaled(operator.truediv, number)
+        return self._scale(operator.truediv, number)
 
     def __neg__(self) -> SelectedRows:
         return self._with_value(-track(self._whole()))

@@ -82,7 +82,7 @@ class View:
         step = -(-n // 16) * 16
         whole = self.like((count, step), dtype)
         start, step = whole.pointer, step * whole.dtype.itemsize
-        return [whole._within(start + k * step, (n,), lambda k=k: whole.array[k, :n]) for k in range(count)]
+        return [whole._view_part(start + k * step, (n,), lambda k=k: whole.array[k, :n]) for k in range(count)]
 
     @property
     def __cuda_array_interface__(self):
@@ -94,14 +94,14 @@ class View:
         if -1 in shape:
             known = -math.prod(shape)
             shape = tuple(self.size // max(known, 1) if n == -1 else n for n in shape)
-        return self._within(self.pointer, shape, lambda: self.array.reshape(shape))
+        return self._view_part(self.pointer, shape, lambda: self.array.reshape(shape))
 
     def as_integers(self):
         """Same memory of float32 or float64 as integers of that size."""
         dtype = np.dtype(f"int{8 * self.dtype.itemsize}")
         return View(self.array, self.pointer, self.shape, dtype, self.library, self.device)
 
-    def _within(self, pointer, shape, make):
+    def _view_part(self, pointer, shape, make):
         """A View of some of this memory, whose array ``make()`` gives."""
         return View(None, pointer, shape, self.dtype, self.library, self.device, make=make)
 
@@ -111,7 +111,7 @@ class View:
         if not math.prod(shape):  # Numba cannot slice arrays of no elements
             return self.like(shape)
         pointer = self.pointer + start * self.columns * self.dtype.itemsize
-        return self._within(pointer, shape, lambda: self.array[start:stop])
+        return self._view_part(pointer, shape, lambda: self.array[start:stop])
 
     def __getitem__(self, rows):
         """The rows of a slice, in place."""

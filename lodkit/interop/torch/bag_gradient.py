@@ -77,7 +77,7 @@ class BagGradient(torch.Tensor):
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     @staticmethod
-    def _made(shape, dtype, parts):
+    def _make(shape, dtype, parts):
         made = torch.Tensor._make_wrapper_subclass(BagGradient, shape, dtype=dtype, device="cpu")
         made.parts = tuple(parts)
         return made
@@ -91,7 +91,7 @@ class BagGradient(torch.Tensor):
         """
         copied, grad = None if weights is None else np.array(weights), grad.detach().clone()
         bags = LoDTensor._wrap(bags._values, bags._lod[-1:])
-        return cls._made(shape, grad.dtype, [Part.of(bags, grad, copied, pool)])
+        return cls._make(shape, grad.dtype, [Part.of(bags, grad, copied, pool)])
 
     def selected_rows(self) -> SelectedRows:
         """The same gradient as SelectedRows: a row for each id, of all backwards, not merged."""
@@ -130,7 +130,7 @@ class BagGradient(torch.Tensor):
         raise TypeError("a BagGradient lives from backward to step and is not pickled; pickle grad.to_sparse()")
 
     def __deepcopy__(self, memo):
-        return BagGradient._made(self.shape, self.dtype, self.parts)
+        return BagGradient._make(self.shape, self.dtype, self.parts)
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -177,7 +177,7 @@ def _scale(x, factor):
 
 
 def _made_like(x, parts):
-    return BagGradient._made(x.shape, x.dtype, parts)
+    return BagGradient._make(x.shape, x.dtype, parts)
 
 
 def _replace(x, parts):

@@ -151,14 +151,14 @@ def _gradient_kernel(width):
     differentiate = _differentiate(width)
 
     @jitable
-    def for_sequence(most, size, wide, like):
+    def sequence_scratch(most, size, wide, like):
         a, b = round_up(size, width), round_up(wide, width)
         by_keys, by_values = _empty_rows(most, a, like), _empty_rows(most, b, like)
         turned = _empty_rows(most * size, width, like), _empty_rows(most * wide, width, like)
         return _empty_rows(most * a, width, like), *turned, by_keys, by_values
 
     @jitable
-    def for_tile(most, size, wide, like):
+    def tile_scratch(most, size, wide, like):
         a, b = round_up(size, width), round_up(wide, width)
         queries, grads = _empty_rows(TILE, size, like), _empty_rows(TILE, wide, like)
         packed_queries, packed_grads = _empty_rows(TILE * a, width, like), _empty_rows(TILE * b, width, like)
@@ -172,7 +172,7 @@ def _gradient_kernel(width):
         for p in prange(heads * (len(parts) - 1)):
             h, first, last = p % heads, parts[p // heads], parts[p // heads + 1]
             most = _longest_rows(offsets, first, last, width)
-            a, b = for_sequence(most, size, wide, like), for_tile(most, size, wide, like)
+            a, b = sequence_scratch(most, size, wide, like), tile_scratch(most, size, wide, like)
             for s in range(first, last):
                 start, stop = offsets[s], offsets[s + 1]
                 differentiate(query, key, value, grad, h, start, stop, size, wide, scale, causal, a, b, out)
