@@ -118,7 +118,9 @@ class Job:
         self.train = corpora.encode([examples[i] for i in train], self.vocabulary, depth), labels[train]
         self.test = corpora.encode([examples[i] for i in test], self.vocabulary, depth), labels[test]
         self.words = [*self.vocabulary][1:]  # without the one that stands for unknown words
-        state = None if resume is None else self.checked(resume)  # before memory is taken for the model that it tells
+        state = (
+            None if resume is None else self.check_saved(resume)
+        )  # before memory is taken for the model that it tells
         self.model = self.make(len(self.vocabulary), len(self.names), config, device)
         if state:
             self.restore(resume, state)
@@ -154,7 +156,7 @@ class Job:
         model = {"parameters": self.model.parameters, "optimizer": self.model.optimizer.state_dict()}
         write_state(folder, config=self.config, epoch=self.epoch, labels=self.names, words=self.words, **model)
 
-    def checked(self, folder):
+    def check_saved(self, folder):
         """Return a saved state of this model, and of these data."""
         state = self.read(folder)
         check_settings(folder, state["config"], dataclasses.asdict(self.config))

@@ -73,12 +73,12 @@ class _Walk:
             return f"{value.dtype!r} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
         if isinstance(value, np.dtype):
             return repr(value)
-        return self.named(value)
+        return self.walk_named(value)
 
     def function(self, function, compiled=False):
         compiled = compiled or function in jitables
         if not compiled and not self.is_own(function.__module__):
-            return self.named(function)
+            return self.walk_named(function)
         if function in self.seen:
             return f"function {self.seen[function]}"
         self.seen[function] = len(self.seen)
@@ -112,7 +112,7 @@ class _Walk:
     def options(self, options):
         return check_plain(", ".join(f"{name}={_option(value)}" for name, value in sorted(options.items())))
 
-    def named(self, value):
+    def walk_named(self, value):
         """Fingerprint a value by its qualified name: a ufunc, a class, an intrinsic, a Numba type."""
         named = value if hasattr(value, "__qualname__") or hasattr(value, "__name__") else type(value)
         owner = getattr(named, "__module__", None) or "builtins"

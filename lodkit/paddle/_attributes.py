@@ -54,6 +54,6 @@ def fixed_attributes(name):
     return _FIXED.get(name, {})
 
 
-def unread(name):
+def unread_attributes(name):
     """The attributes of an operator type that Paddle declares and nothing here reads."""
     return OF_ALL.union(_OTHERS.get(name, ()))

@@ -29,7 +29,7 @@ from ..registry.catalogue import Names
 from ..registry.kinds import LISTS, call_on_plain, is_parameter
 from ..registry.recording import parameter
 from ..registry.tensor_doors import call_published, contains_tensor
-from ._attributes import fixed_attributes, unread
+from ._attributes import fixed_attributes, unread_attributes
 
 
 @public(home="lodkit.paddle")
@@ -99,7 +99,7 @@ class Parameters:
         self.required, self.needed = ([p.name for p in found if p.default is p.empty] for found in (slots, attributes))
         self.many = frozenset(p.name for p in slots if str(p.annotation).startswith("list"))
         self.arrays = frozenset(p.name for p in slots if p.annotation == "tuple")
-        self.unread, self.fixed = unread(function.__name__), fixed_attributes(function.__name__)
+        self.unread, self.fixed = unread_attributes(function.__name__), fixed_attributes(function.__name__)
         self.checks = {p.name: CHECKED[type(p.default)] for p in attributes if type(p.default) in CHECKED}
 
 

@@ -53,10 +53,10 @@ def _to_stored(array):
 
 
 def _contiguous_array(name, array):
-    def made():
+    def copy_in_order():
         return np.asarray(array.float32() if isinstance(array, BFloat16) else array, order="C")
 
-    return name_size_errors(name, made, *_to_stored(array))
+    return name_size_errors(name, copy_in_order, *_to_stored(array))
 
 
 def read(source, meta_name):
@@ -112,12 +112,12 @@ def _array(source, archive, member, name):
             begin = _data_of(source, member)
             array = source.array(name, dtype, order, begin + start)
             before = zlib.crc32(source.bytes(begin, start))
-            if not source.mapped and zlib.crc32(bytes_of(array), before) != member.CRC:
+            if not source.is_mapped and zlib.crc32(bytes_of(array), before) != member.CRC:
                 raise StorageError(f"{name} has another checksum than was written")
         else:
             array = read_array(name, dtype, order, stream)
             stream.read(1)  # at the end its checksum is compared
-            array.flags.writeable = not source.mapped
+            array.flags.writeable = not source.is_mapped
     check_text(name, array)
     return array.T if fortran else array
 

@@ -30,7 +30,7 @@ class Source:
         self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if mapped and self.size else None
 
     @property
-    def mapped(self):
+    def is_mapped(self):
         return self._map is not None
 
     def bytes(self, start, count):
@@ -46,13 +46,13 @@ class Source:
         size = math.prod(shape) * dtype.itemsize
         if start + size > self.size:
             raise StorageError(f"{name} of shape {shape} ends at byte {start + size}, the file at {self.size}")
-        if not self.mapped or not size:
+        if not self.is_mapped or not size:
             self.file.seek(start)
             made = read_array(name, dtype, shape, self.file)
         else:
             made = np.frombuffer(self._map, dtype, math.prod(shape), start).reshape(shape)
             made = made if made.flags.aligned else made.copy()
-        made.flags.writeable = not self.mapped
+        made.flags.writeable = not self.is_mapped
         return made
 
 

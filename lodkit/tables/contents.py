@@ -71,7 +71,7 @@ class Contents(NamedTuple):
                     f"the state {name!r} has shape {state.shape} now, not a row for each of {rows} slots: resized since"
                 )
 
-    def grown(self, capacity: int, more: Any) -> Contents:
+    def grow(self, capacity: int, more: Any) -> Contents:
         """The contents with more slots, whose rows are ``more``: the row of no key, which is the last, becomes a key's.
 
         The states of new slots start as that of the last one; one number for all slots stays.

@@ -200,7 +200,7 @@ class GrowingTable:
             if self._contents is contents:
                 _check_growth(hooks.knows(contents.values), old, capacity, self._turn.updating)
                 contents.check_rows()
-                self._contents = contents.grown(capacity, more)
+                self._contents = contents.grow(capacity, more)
                 hooks.moved(contents.values, self._contents.values)
 
     @surface

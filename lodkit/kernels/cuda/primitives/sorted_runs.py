@@ -144,7 +144,7 @@ def sum_of(width, gather, weighted, levels):
         return total
 
     @device
-    def tiled_twice(source, start, stop, j, columns):
+    def sum_tiles_twice(source, start, stop, j, columns):
         groups, tile = source[4], source[5]
         group = tile * tile
         total = sum_tiles(source, start, min(stop, start + group), j, columns)
@@ -152,7 +152,7 @@ def sum_of(width, gather, weighted, levels):
             total = add_in_order(total, groups, start // group, (stop - start + group - 1) // group, tile, j, columns)
         return total
 
-    return (sum_run, sum_tiles, tiled_twice)[levels]
+    return (sum_run, sum_tiles, sum_tiles_twice)[levels]
 
 
 @functools.cache
