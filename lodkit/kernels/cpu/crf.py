@@ -9,7 +9,8 @@ from ...ops.crf import reversed_chain
 from .primitives.chains import W, log_total, spread, walk_best, walk_logs, walk_scaled, weigh
 from .primitives.strips import round_up
 
-ROWS, MOST = 256, 64  # rows of a part, and the most parts: the gradient by transitions is summed in parts
+# The gradient by transitions is summed in parts of ROWS rows, at most MAX_PARTS of them.
+ROWS, MAX_PARTS = 256, 64
 
 
 @jitable(nrt=False)
@@ -175,7 +176,7 @@ def _arguments(values, labels, offsets):
     """The padded emissions, the number of elements that a kernel counts, labels, offsets, and bounds of its parts."""
     emission, tags = _pad_columns(values, -np.inf), values.shape[1]
     labels = np.empty(0, np.int64) if labels is None else labels
-    count = min(MOST, 1 + len(values) // ROWS)
+    count = min(MAX_PARTS, 1 + len(values) // ROWS)
     parts = np.searchsorted(offsets, np.linspace(0, len(values), count + 1))
     parts[-1] = len(offsets) - 1
     return emission.size * (1 + tags // 4), emission, labels, offsets, parts, tags

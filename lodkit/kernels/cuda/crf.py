@@ -15,7 +15,8 @@ from .primitives.offsets import offsets_like
 from .primitives.reduce_kernels import FULL_WARP_MASK, WARP
 from .primitives.row_kernels import advance, segment_of
 
-ROWS, MOST = 64, 1024  # rows of a part, and the most parts: the gradient by transitions is summed in parts
+# The gradient by transitions is summed in parts of ROWS rows, at most MAX_PARTS of them.
+ROWS, MAX_PARTS = 64, 1024
 
 
 @functools.cache
@@ -202,7 +203,7 @@ def gradients(values, transition, labels, grad, offsets, by_emission, by_transit
     totals, _ = _totals(before, emission, transition, labels, numbers)
     given, by_rows = (labels, convert(grad, np.float64), totals, offsets, segments, tags), emission.like(emission.shape)
     _differentiate_rows.into(by_rows, before, emission, after, *given)
-    part = max(ROWS, -(-rows // MOST))
+    part = max(ROWS, -(-rows // MAX_PARTS))
     sums = emission.like((-(-rows // part), *transition.shape))
     _differentiate_pairs.into(sums, before, emission, after, transition, *given, rows, part, by_rows)
     copy_elements(by_rows, by_emission)
