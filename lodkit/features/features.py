@@ -15,7 +15,7 @@ from ..arrays.types import Array, ArrayLike, DenseLike, Device, Values
 from ..errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, check_lengths, check_vector
 from ..lod.batching import Batch, concat
-from ..lod.elsewhere import FEATURES, hints
+from ..lod.elsewhere import FEATURES, suggest
 from ..lod.levels import lock_array, locked_copy
 from ..ops.shared.features import to_numpy
 from ..public import public
@@ -25,7 +25,7 @@ from .conversions import Conversions, check_count, checked_names
 
 
 @public
-@hints(FEATURES)
+@suggest(FEATURES)
 class Features(Batch, Conversions):
     """A batch of examples, each with a value, a list or a map for some feature keys.
 

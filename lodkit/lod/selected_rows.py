@@ -19,7 +19,7 @@ from ..loading import load
 from ..public import public
 from ..tracebacks import shorten
 from .coordinates import Coordinates
-from .elsewhere import SELECTED_ROWS, hints
+from .elsewhere import SELECTED_ROWS, suggest
 from .large import needs_memory
 from .levels import check_vector, lender, lock_array
 from .numba_types import numba_types
@@ -34,7 +34,7 @@ def _operators():
 
 
 @public
-@hints(SELECTED_ROWS)
+@suggest(SELECTED_ROWS)
 class SelectedRows(Coordinates):
     """Rows of a tall array, by number: ``dense[rows[i]] += value[i]``.
 
