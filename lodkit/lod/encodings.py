@@ -76,7 +76,8 @@ class Conversions(Familiar):
         num_segments : int, optional
             Default: the largest id + 1.
         """
-        values, ids = cls(values).values, integers(ids, "segment_ids").copy()  # which no other thread writes
+        # Private copy: another thread may write to the array meanwhile.
+        values, ids = cls(values).values, integers(ids, "segment_ids").copy()
         if ids.shape != values.shape[:1]:
             raise SegmentIdError(f"segment_ids has shape {ids.shape}, but must be ({values.shape[0]},), one id per row")
         count = int(ids.max(initial=-1)) + 1 if num_segments is None else integer(num_segments, "num_segments")

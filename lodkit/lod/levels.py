@@ -63,13 +63,13 @@ def lender(array):
 
 
 def copy_to_bytes(array):
-    """The numbers of an array, of any rank and layout, in one over bytes, which nobody can write."""
+    """Copy an array of any rank and layout into an immutable one backed by bytes."""
     data = array.tobytes()
     return np.frombuffer(data, array.dtype) if data and array.ndim == 1 else np.ndarray(array.shape, array.dtype, data)
 
 
 def are_equal(a, b):
-    """Whether the offsets of two levels are equal: as bytes a few take a tenth of ``np.array_equal``'s time."""
+    """Compare the offsets of two levels. Compared as bytes, short ones take a tenth of ``np.array_equal``'s time."""
     if a.size > _MAX_COMPARED_AS_BYTES:
         return np.array_equal(a, b)
     return a.size == b.size and a.tobytes() == b.tobytes()

@@ -171,7 +171,8 @@ def sort_by_segment(ids, num_segments):
 @njit
 def _counting_sort(ids, offsets, order):
     offsets[:] = 0
-    for i in range(len(ids)):  # an unsigned index is not looked at for a negative one
+    # An unsigned index skips Numba's branch for negative ones.
+    for i in range(len(ids)):
         offsets[np.uint64(ids[i]) + np.uint64(1)] += 1
     for s in range(1, len(offsets)):
         offsets[s] += offsets[s - 1]

@@ -54,7 +54,8 @@ def bad_label(labels, i, classes):
 
 
 def check_labels(logits, labels):
-    labels = integers(labels, "labels").copy()  # which no other thread writes
+    # Private copy: another thread may write to the array meanwhile.
+    labels = integers(labels, "labels").copy()
     check_classes(logits, labels)
     labels = labels.reshape(-1)
     bad = (labels < 0) | (labels >= logits.shape[1])

@@ -228,12 +228,12 @@ def _(call, grad):
 
 
 def value_of(x):
-    """The array of what is tested as a whole: the merged value of SelectedRows."""
+    """Return the array to test; of SelectedRows the merged value."""
     return x.merge().value if isinstance(x, SelectedRows) else values_of(x)
 
 
 def as_tested(x):
-    """The same, of numbers."""
+    """Return the array to test; refuse a type that has no numbers."""
     return refuse_no_numbers(value_of(x), "x")
 
 

@@ -34,10 +34,11 @@ def bad_range(ranges, i, rows):
 
 
 def check_ranges(ranges, rows):
-    """Starts and lengths of ranges, int64 of shape (examples, ranges of each), each inside the data."""
+    """Check that ranges lie inside the data; return their starts and lengths, int64 of shape (examples, ranges)."""
     ranges = integers(ranges, "ranges")
     check_ranges_shape(ranges.shape)
-    starts, lengths = ranges[..., 0].copy(), ranges[..., 1].copy()  # which no other thread writes
+    # Private copy: another thread may write to the array meanwhile.
+    starts, lengths = ranges[..., 0].copy(), ranges[..., 1].copy()
     bad = (starts < 0) | (lengths < 0) | (starts > rows - np.maximum(lengths, 0))
     if bad.any():
         raise bad_range(ranges, int(np.argmax(bad)), rows)

@@ -72,9 +72,10 @@ class Contents(NamedTuple):
                 )
 
     def grow(self, capacity: int, more: Any) -> Contents:
-        """The contents with more slots, whose rows are ``more``: the row of no key, which is the last, becomes a key's.
+        """Return the contents with more slots, of the rows ``more``.
 
-        The states of new slots start as that of the last one; one number for all slots stays.
+        The spare row, which is the last, becomes the row of a key. The states of new slots start as the state of the
+        last one; one number for all slots stays.
         """
         from .keys import Keys
 

@@ -169,7 +169,8 @@ class GrowingTable:
         if isinstance(keys, LoDTensor):
             return keys.with_values(self.slots(keys.values, grow=grow))
         keys = integers(to_device(keys, "cpu") if is_array(keys) else keys, "keys")
-        flat = keys.flatten()  # which no other thread writes
+        # Private copy: another thread may write to the array meanwhile.
+        flat = keys.flatten()
         while True:
             with lock:
                 contents = self._contents

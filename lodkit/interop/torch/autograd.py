@@ -271,7 +271,7 @@ class Once(torch.autograd.Function):
 
 
 class Unsaved:
-    """In place of results that a gradient rule was found not to read: they were not kept."""
+    """Placeholder for outputs that were not saved, because the gradient rule does not read them."""
 
     def __init__(self, op):
         self.op = op

@@ -186,7 +186,7 @@ def _replace(x, parts):
 
 
 def _merge_pending(x, parts):
-    """Parts, or one of merged rows where many hold more ids than the table rows: a momentum adds to them for ever."""
+    """Merge accumulated parts that hold more ids than the table has rows: with momentum they would grow for ever."""
     if len(parts) <= MAX_PENDING_BACKWARDS or sum(len(part.bags._values) for part in parts) <= 2 * len(x):
         return tuple(parts)
     merged = _made_like(x, tuple(parts)).selected_rows().merge()

@@ -33,7 +33,7 @@ def _is_sorted(ids):
 def _starts(ids, offsets):
     """Fill in offsets from sorted ids: each row moves the end of its segment, without a branch (a third less time).
 
-    An unsigned index is not looked at for a negative one: less than half the time.
+    An unsigned index skips Numba's branch for negative ones: less than half the time.
     """
     offsets[:] = 0
     for i in range(len(ids)):
@@ -139,7 +139,8 @@ def group_segments(segments, by, rows, num_segments):
     """Offsets, and the order that brings the rows of a segment together: None unless ids are unsorted."""
     if by != "unsorted_ids":
         return to_offsets(segments, by, rows, num_segments), None
-    ids = np.array(integers(segments, "segment_ids"))  # which no other thread writes: they are read twice
+    # Private copy: the ids are read twice, and another thread may write to the array meanwhile.
+    ids = np.array(integers(segments, "segment_ids"))
     offsets, order = _lod.sort_by_segment(*unsorted_ids(ids, num_segments))
     ops.check_rows(by, offsets, rows)
     return offsets, order

@@ -36,8 +36,10 @@ def _kernel(reduce, counts):
     @njit
     def kernel(values, ids, total, count, pad, out):
         for i in range(len(ids)):
-            s = np.uint64(ids[i])  # an unsigned index is not looked at for a negative one
-            if s < np.uint64(len(total)):  # another thread may have written the id since it was checked
+            # An unsigned index skips Numba's branch for negative ones. The test is for an id that another thread wrote
+            # since it was checked.
+            s = np.uint64(ids[i])
+            if s < np.uint64(len(total)):
                 total[s] = step(total[s], values[i])
                 if counts:
                     count[s] += 1

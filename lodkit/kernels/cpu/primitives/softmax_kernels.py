@@ -80,7 +80,7 @@ def _part(x, top):
 
 @functools.cache
 def _odd_column(flat):
-    """One column of a segment, number by number, where a maximum is infinite or NaN: the laws are kept here."""
+    """Make the scalar path of a column with an infinite or NaN maximum; it keeps the laws of logsumexp and softmax."""
     larger = jitable(reducers.larger)
 
     @jitable
