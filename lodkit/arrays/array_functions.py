@@ -76,14 +76,16 @@ def move_elements(function, *args, out=None, **kwargs):
     if function in _ORDER_AT and isinstance(data, np.ndarray):
         args, kwargs = _with_order(function, data, args, kwargs)
     made = function(data, *args, **kwargs)
-    args, kwargs = copy.deepcopy((args, kwargs))  # arrays of indices may change before the gradient is asked for
+    # Arrays of indices may change before the gradient is asked for.
+    args, kwargs = copy.deepcopy((args, kwargs))
     kwargs = {name: value for name, value in kwargs.items() if name not in ("dtype", "casting")}  # of numbers alone
     wrapped = []
     for i, part in enumerate(made) if isinstance(made, list | tuple) else ((None, made),):
 
         def rule(call, grad, i=i):
             sizes = (x.size for x in call.inputs)
-            stops = [*itertools.accumulate(sizes, initial=1)]  # position 0: elements of no input, as in tril
+            # Position 0 stands for elements of no input, as in tril.
+            stops = [*itertools.accumulate(sizes, initial=1)]
             positions = (np.arange(a, a + x.size).reshape(x.shape) for a, x in zip(stops, call.inputs, strict=False))
             places = function(_leaves(data, lambda x: next(positions)), *args, **kwargs)
             places = (places if i is None else places[i]).ravel()
@@ -144,7 +146,8 @@ def _total(function, x, axis=None, dtype=None, out=None, keepdims=False, *, ddof
             if function is np.prod:
                 return sum_to_shape(np, grad * _remaining_factors(x, axes), x)
             if function is np.mean:
-                grad = grad * (1 / max(count, 1))  # a float16 cannot hold the count of many
+                # A float16 cannot hold the count of many elements.
+                grad = grad * (1 / max(count, 1))
             elif function in (np.var, np.std):
                 scale = grad if function is np.var else grad / (2 * np.where(out == 0, 1, out))
                 return sum_to_shape(np, scale * 2 * (x - x.mean(axes, keepdims=True)) / (count - ddof), x)
@@ -293,7 +296,8 @@ def _einsum(function, subscripts, *operands, out=None, **settings):
             kept = "".join(c for c in terms[i] if c in known)
             spec = ",".join([result, *(t for t, _ in others)]) + "->" + kept
             found = np.einsum(spec, grad, *(a for _, a in others))
-            sizes = iter(found.shape)  # those of a letter may be 1 here and more elsewhere
+            # The sizes of a letter may be 1 here and more elsewhere.
+            sizes = iter(found.shape)
             found = found.reshape([next(sizes) if c in known else 1 for c in terms[i]])
             return np.broadcast_to(found, np.broadcast_shapes(found.shape, arrays[i].shape))
 

@@ -17,7 +17,8 @@ def refuse_overlap(name, array, others, names=()):
     plain = type(array) is np.ndarray
     own = plain and array.flags.owndata
     for i, other in enumerate(others):
-        if plain and type(other) is np.ndarray:  # a third of the time; a sixth for arrays with memory of their own
+        # Takes a third of the time; a sixth for arrays with memory of their own.
+        if plain and type(other) is np.ndarray:
             overlaps = other is array if own and other.flags.owndata else np.may_share_memory(array, other)
         else:
             overlaps = any(may_share_memory(array, part) for part in parts(other))
@@ -45,7 +46,8 @@ def holds_rows(x):
 
 def exports_cuda(x):
     """True if ``x`` is an array of a CUDA library."""
-    if is_tensor(x):  # whose interface takes 2 us
+    # The interface of a tensor takes 2 us.
+    if is_tensor(x):
         if x.is_cuda and x.requires_grad:
             raise _requires_grad(x)
         return x.is_cuda and is_strided(x)

@@ -40,7 +40,8 @@ class _Owner:
     def __init__(self, mapping):
         address = np.frombuffer(mapping, np.uint8).__array_interface__["data"][0]
         self.__array_interface__ = {"data": (address, False), "shape": (len(mapping),), "typestr": "|u1", "version": 3}
-        self.__mapping = mapping  # also where nothing is kept any more, as Python ends
+        # Held by each mapping too: nothing is kept any more as Python ends.
+        self.__mapping = mapping
         weakref.finalize(self, _keep, mapping).atexit = False
 
 
@@ -51,7 +52,8 @@ def _take_mapping(size):
         if size <= length <= 2 * size:
             try:
                 place.remove(mapping)
-            except ValueError:  # another thread took it
+            except ValueError:
+                # Another thread took it.
                 continue
             return mapping
     return None
@@ -76,7 +78,8 @@ def _keep(mapping):
         _hot.append(mapping)
     while sum(map(len, tuple(_hot))) > HOT:
         for oldest in _hot[:1]:
-            with contextlib.suppress(ValueError):  # another thread took it
+            # Another thread took it.
+            with contextlib.suppress(ValueError):
                 _hot.remove(oldest)
                 _advise(oldest, "MADV_FREE")
                 _kept.append(oldest)

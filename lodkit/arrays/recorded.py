@@ -27,7 +27,8 @@ hooks = types.SimpleNamespace(
     reads=lambda parameter: None,
     parameter=None,
 )
-state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a call checks
+# Tapes open in any thread: the only number that a call checks.
+state = types.SimpleNamespace(open=0)
 
 UFUNCS: dict[Any, tuple] = {}  # ufunc -> a gradient per input: function of (xp, grad, out, *inputs)
 FUNCTIONS: dict[Any, Callable] = {}  # NumPy function -> the same of recorded arrays
@@ -56,7 +57,8 @@ class Function(NamedTuple):
 class RecordedArray(np.ndarray):
     """An array whose arithmetic open tapes record: the result of an operator on one, or a parameter."""
 
-    __slots__ = ("_plain",)  # the array that it views: the variable. Unset on what NumPy derived unseen.
+    # The array that it views: the variable. Unset on arrays that NumPy derived unseen.
+    __slots__ = ("_plain",)
 
     def __array_finalize__(self, of):
         """Refuse what NumPy makes of a recorded array without asking it, while a tape is open: ``plain.dot(w)``."""
@@ -216,7 +218,8 @@ def map_arrays(function, x):
 
 def record_result(name, rule, inputs, made):
     """Record ``made``, a result of ``inputs``, and return it; numbers that have no gradient stay plain."""
-    made = np.asarray(made)  # ufuncs of 0-d arrays give scalars
+    # Ufuncs of 0-d arrays give scalars.
+    made = np.asarray(made)
     if made.dtype.kind != "f":
         return made if made.dtype.kind in "biu" else refuse_unrecorded(f"{name} to {made.dtype}")
     if any(made is x for x in inputs):
@@ -285,7 +288,8 @@ def _run_in_place(name, ufunc, rules, inputs, out, kwargs):
 def record_write(name, rule, inputs, target, made, key=...):
     """Record a write of ``made``, a result of ``inputs``, to a recorded array, and do it."""
     array = operand(target)
-    array.copy()[key] = made  # raises before anything is written
+    # Raises before anything is written.
+    array.copy()[key] = made
     before = hooks.before_write(array)
     array[key] = made
     hooks.record(Function(name, rule), tuple(before if x is array else x for x in inputs), {}, array)

@@ -50,7 +50,8 @@ def plain_array_of(tensor):
     """A NumPy array over the memory of an ordinary tensor, in 0.5 us; None for one that ``array_of`` looks at."""
     try:
         have = tensor.untyped_storage().nbytes()
-        if have == tensor.nbytes and tensor.is_contiguous() and not tensor.storage_offset():  # a whole one, in 0.25 us
+        # A whole tensor, in 0.25 us.
+        if have == tensor.nbytes and tensor.is_contiguous() and not tensor.storage_offset():
             return tensor.numpy()
         return tensor.numpy() if _needed_bytes(tensor) <= have else None
     except (RuntimeError, TypeError):
@@ -101,7 +102,8 @@ def _read_unusual(tensor, name, record):
         return plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
     except TypeError as error:
         raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .float()") from error
-    except RuntimeError as error:  # of subclasses without memory: of vmap, grad and compile
+    except RuntimeError as error:
+        # Subclasses without memory raise, as tensors of vmap, grad and compile.
         raise TypeError(
             f"{name} is a {type(tensor).__name__} whose memory cannot be reached ({error}); torch.func and vmap "
             "are not supported; inside torch.compile call the functions of lodkit.interop.torch"

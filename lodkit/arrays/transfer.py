@@ -33,7 +33,8 @@ def to_device(array, device):
         return _to_cuda(array)
     result = _to_cpu(array)
     if "lodkit.arrays.cuda.views" in sys.modules:
-        sys.modules["lodkit.arrays.cuda.views"].raise_pending()  # the copy synchronised
+        # The copy synchronised.
+        sys.modules["lodkit.arrays.cuda.views"].raise_pending()
     return result
 
 
@@ -61,7 +62,8 @@ def _to_cuda(array):
     for name in sorted(_TO_CUDA, key=lambda name: (name == "numba.cuda", name not in sys.modules)):
         try:
             return _TO_CUDA[name](importlib.import_module(name), array)
-        except Exception as error:  # no library, no driver, no GPU: each has its own kind
+        except Exception as error:
+            # Without a library, driver or GPU, each raises its own kind.
             reason = " ".join(str(error).replace(":", " ").split()) or type(error).__name__
             failures.append(f"{name}: {reason}")
     raise DeviceError(

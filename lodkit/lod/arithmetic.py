@@ -12,7 +12,8 @@ _OUT = frozenset(("out",))
 # A result of at most this number of elements is computed first, then copied to ``out=``.
 _MAX_COPIED_NUMBERS = 1 << 16
 _NUMBERS = frozenset((int, float, bool))
-_WITH_RULES = frozenset((np.equal, np.not_equal))  # which broadcast the other operand only
+# These broadcast the other operand only.
+_WITH_RULES = frozenset((np.equal, np.not_equal))
 
 
 class Arithmetic(np.lib.mixins.NDArrayOperatorsMixin):

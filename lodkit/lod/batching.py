@@ -224,7 +224,8 @@ def _batches(t, labels, order):
         yield (t[indices], *(x[indices] for x in labels)) if labels else t[indices]
 
 
-_POOL = 64  # batches sorted by length together, which keeps some randomness
+# Batches sorted by length together; a pool keeps some randomness.
+_POOL = 64
 
 
 def _order(t, size, random, bucket):

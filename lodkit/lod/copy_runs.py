@@ -19,7 +19,8 @@ FAR = tuning.far_bytes  # long runs of a result that no cache holds go past the 
 LONG = 256  # bytes
 BLOCK = 4096  # bytes of padding that are copied at once
 CHUNK = 1 << 18  # bytes in one step of a prange
-_BYTE = np.dtype(np.uint8)  # the type itself, which NumPy finds in 60 ns
+# NumPy finds this type in 60 ns.
+_BYTE = np.dtype(np.uint8)
 _NO_BYTES = np.empty(0, _BYTE)
 ZEROS = np.zeros(2 * BLOCK, _BYTE)
 NONE = np.empty(0, np.int64)
@@ -120,7 +121,8 @@ def as_bytes(rows, dtype):
     """C-contiguous rows of a type as bytes."""
     if rows.dtype is dtype:
         try:
-            return np.frombuffer(rows, _BYTE)  # half of the time of a look at the flags, and ravel().view()
+            # Takes half of the time of a look at the flags and ravel().view().
+            return np.frombuffer(rows, _BYTE)
         except ValueError:  # not C-contiguous, or empty
             pass
     rows = np.ascontiguousarray(rows, dtype)
@@ -154,7 +156,8 @@ def _put(out, i, source, j, count):
 @jitable
 def _fill(pads, which, first, last, out):
     block = len(pads) // 2
-    while first < last:  # a range with a step divides, which took as long as the copy of a short run
+    # A range with a step divides, which took as long as the copy of a short run.
+    while first < last:
         _put(out, first, pads, which * block, min(block, last - first))
         first += block
 

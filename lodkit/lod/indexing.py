@@ -210,7 +210,8 @@ class Indexing:
     @needs_memory
     def _select(self, indices):
         """Return a copy of the sequences at these indices."""
-        values = track(self._whole())  # a recorded array records
+        # A recorded array records what follows.
+        values = track(self._whole())
         if len(self._lod) == 1 and type(values) is np.ndarray and not values.dtype.hasobject:
             few = load_compiled("selection").take_few(self, indices)
             if few is not None:

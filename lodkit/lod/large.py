@@ -43,7 +43,8 @@ def _callable_name(function, args):
     """A function, a method or a class as its caller knows it."""
     if "." not in function.__qualname__:
         return function.__name__
-    owner = args[0] if isinstance(args[0], type) else type(args[0])  # not the part of it that has the method
+    # The class itself, not the mixin that defines the method.
+    owner = args[0] if isinstance(args[0], type) else type(args[0])
     return owner.__name__ if function.__name__ == "__init__" else f"{owner.__name__}.{function.__name__}"
 
 

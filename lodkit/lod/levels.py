@@ -12,14 +12,16 @@ from ..arrays.types import Levels
 from ..errors import LoDError, LoDMismatchError
 from ..loading import load
 
-MOST_LEVELS = 1 << 16  # that an array gives: one whose rows are empty may have 2**60
+# An array whose rows are empty may have 2**60 levels.
+MOST_LEVELS = 1 << 16
 _SHOWN = 8
 _MAX_COMPARED_AS_BYTES = 2048
 _INT64 = np.dtype(np.int64)
 _CAPSULE = type(np.from_dlpack(np.empty(1)).base)
 
 
-@functools.cache  # an import statement in a function takes 2 us per call
+# An import statement in a function takes 2 us per call.
+@functools.cache
 def load_compiled(name="offsets"):
     """A module of this package that has compiled functions, on first use: importing LoDTensor does not import Numba."""
     return load(f".{name}", __package__)
@@ -27,7 +29,8 @@ def load_compiled(name="offsets"):
 
 def freeze(array):
     """Make ``array`` read-only and return it: for structure that is kept; a ``lender`` hands out copies."""
-    array.setflags(False)  # a quarter of the time of ``flags.writeable = False``
+    # Takes a quarter of the time of ``flags.writeable = False``.
+    array.setflags(False)
     return array
 
 
@@ -138,7 +141,8 @@ def level_offsets(lengths, what):
 
 def bad_length(lengths, what):
     """The error for lengths of which one is negative, or the sum does not fit int64."""
-    lengths = lengths.copy()  # which another thread may write
+    # Private copy: another thread may write to the array meanwhile.
+    lengths = lengths.copy()
     negative = np.flatnonzero(lengths < 0)
     if not len(negative):
         return size_error(sum(lengths.tolist()), what, "add up to")

@@ -214,7 +214,8 @@ class LoDTensor(
 
     # -- protocols -------------------------------------------------------------------------------
 
-    if not TYPE_CHECKING:  # a checker takes what has this for an array
+    # A type checker takes a class that has this for an array.
+    if not TYPE_CHECKING:
 
         def __array__(self, dtype=None, copy=None):
             raise TypeError("a LoDTensor is not an array; use .values (all rows), .to_padded() or .to_uniform()")

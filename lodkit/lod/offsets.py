@@ -27,11 +27,13 @@ def lengths_to_offsets(lengths, what="lengths"):
 def sum_up(lengths: Numbers, offsets: Numbers):
     """Fill in offsets of lengths. Returns False if one is negative, or the sum does not fit int64."""
     total = np.int64(0)
-    signs = np.int64(0)  # its sign bit is set by every negative number, without a branch per length
+    # Every negative number sets the sign bit, without a branch per length.
+    signs = np.int64(0)
     offsets[0] = 0
     for i in range(len(lengths)):
         length = lengths[i]
-        total = plus(total, length)  # the first that wraps is negative
+        # The first total that wraps is negative.
+        total = plus(total, length)
         signs |= length | total
         offsets[i + 1] = total
     return signs >= 0
@@ -57,7 +59,8 @@ def longest_length(offsets: Numbers):
 def measure_lengths(offsets):
     """The lengths between offsets, and the longest; 0 if there are none."""
     lengths = np.empty(len(offsets) - 1, _INT64)
-    return lengths, int(_measure.code(offsets, lengths))  # uncompiled it is of NumPy
+    # Uncompiled, the result is a number of NumPy.
+    return lengths, int(_measure.code(offsets, lengths))
 
 
 @compile_typed
@@ -139,7 +142,8 @@ def cut_level(offsets: Numbers, starts: Numbers, stops: Numbers, to: Numbers, ou
     k = signs = np.int64(0)
     for r in range(len(starts)):
         k = _append(offsets, r, starts, stops, to, k, out)
-        signs |= out[k]  # offsets of a run ascend, unless they wrap: its last one is negative then
+        # Offsets of a run ascend unless they wrap: then the last one is negative.
+        signs |= out[k]
     return out[k] if signs >= 0 else signs
 
 

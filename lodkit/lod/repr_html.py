@@ -114,7 +114,8 @@ def _table(t):
 def _histogram(lengths):
     if not len(lengths):
         return ""
-    low = lengths.min()  # floating numbers tell large lengths apart by their differences only
+    # Floating numbers tell large lengths apart by their differences only.
+    low = lengths.min()
     most = int(lengths.max() - low) + 1
     counts, _ = np.histogram(lengths - low, bins=min(12, most), range=(0, most))
     heights = np.ceil(counts * 16 / counts.max()).astype(int).tolist()

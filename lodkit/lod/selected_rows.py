@@ -28,7 +28,8 @@ from .row_numbers import checked_parts
 _new, _set = object.__new__, object.__setattr__
 
 
-@functools.cache  # an import statement in a function takes 2 us per call
+# An import statement in a function takes 2 us per call.
+@functools.cache
 def _operators():
     return load("..ops.selected_rows", __package__)
 
@@ -98,7 +99,8 @@ class SelectedRows(Coordinates):
         _set(self, "_value", value)
         _set(self, "height", height)
         _set(self, "is_merged", merged)
-        _set(self, "_runs", runs)  # a device -> its table of runs of equal rows, for all that have these rows
+        # A table of runs of equal rows per device, for all SelectedRows that have these rows.
+        _set(self, "_runs", runs)
 
     def _with_value(self, value):
         """The same rows, and what is known of them, with another value."""
@@ -113,7 +115,8 @@ class SelectedRows(Coordinates):
                 from ..arrays.cuda import copy_of
 
                 return copy_of(self._rows)
-            found = lender(self._rows)  # of a copy: PyTorch writes to read-only arrays, and kernels trust rows
+            # Lent from a copy: PyTorch writes to read-only arrays, and kernels trust rows.
+            found = lender(self._rows)
             _set(self, "_locked", found)
         return found()
 
@@ -161,7 +164,8 @@ class SelectedRows(Coordinates):
         if device == self.device:
             return self
         rows, value = to_device(self._rows, device), to_device(self._value, device)
-        if device == "cpu":  # CPU kernels trust rows; those from a GPU may be unchecked
+        # CPU kernels trust rows; those from a GPU may be unchecked.
+        if device == "cpu":
             rows = SelectedRows(rows, value, self.height)._rows
         return self._wrap(rows, value, self.height, self.is_merged)
 
@@ -266,7 +270,8 @@ class SelectedRows(Coordinates):
     def __neg__(self) -> SelectedRows:
         return self._with_value(-track(self._whole()))
 
-    if not typing.TYPE_CHECKING:  # a checker takes what has this for an array
+    # A type checker takes a class that has this for an array.
+    if not typing.TYPE_CHECKING:
 
         def __array__(self, dtype=None, copy=None):
             size = self.dtype.itemsize * math.prod(self.shape)

@@ -26,7 +26,8 @@ def indices_within(numbers, count):
 def _indices_within(numbers: Numbers, count: int, indices: Numbers):
     bad = -1
     for i in range(len(numbers)):
-        number = numbers[i]  # read once: another thread may write it
+        # Read once: another thread may write the number.
+        number = numbers[i]
         number += count if number < 0 else 0
         there = 0 <= number < count
         indices[i] = number if there else 0
@@ -49,7 +50,8 @@ def _part_numbers(bounds: Numbers, offsets: Numbers, numbers: Numbers, chosen: N
     bad = -1
     for s in range(len(offsets) - 1):
         for i in range(offsets[s], offsets[s + 1]):
-            number = numbers[i]  # read once: another thread may write it
+            # Read once: another thread may write the number.
+            number = numbers[i]
             there = 0 <= number < bounds[s + 1] - bounds[s]
             chosen[i] = bounds[s] + number if there else 0
             if not there and bad < 0:
@@ -100,7 +102,8 @@ def _range_bounds(
         for k in range(ranges[s] if several else s, ranges[s + 1] if several else s + 1):
             start = starts[k] if has_starts else 0
             start += count if wrap and start < 0 else 0
-            given = stops[k] if has_stops else count  # read once: another thread may write it
+            # Read once: another thread may write the stop.
+            given = stops[k] if has_stops else count
             stop, fits = given + (count if wrap and given < 0 else 0), True
             if has_stops and by_lengths:
                 stop, fits = start + given if start <= 0 or given <= _MAX_INT64 - start else _MAX_INT64, given >= 0

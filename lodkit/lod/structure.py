@@ -66,7 +66,8 @@ class Structure:
 
     def _lender(self, level, in_rows):
         place = self._level(level)
-        key = place, in_rows and place < len(self._lod) - 1  # the innermost level counts rows
+        # The innermost level counts rows.
+        key = place, in_rows and place < len(self._lod) - 1
         if getattr(self, "_locked", None) is None:
             self._locked = {}
         lenders = self._locked

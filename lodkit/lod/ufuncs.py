@@ -138,7 +138,8 @@ def apply_function(function, args, kwargs):
     except OverflowError as error:
         raise _integer_error(name, error) from error
     except (ValueError, RuntimeError):
-        _check_items(name, operands)  # which takes five times as long as np.where of a few numbers
+        # The check takes five times as long as np.where of a few numbers.
+        _check_items(name, operands)
         raise
 
 

@@ -270,7 +270,8 @@ def _flat(texts):
     if isinstance(texts, str | bytes):
         raise TypeError(f"texts are lists of words, got {texts!r:.60}; split it: [text.split()]")
     for kind in type(texts).__mro__:
-        if kind.__name__ in TABLES:  # of which Python would list the names of the columns
+        # Python would list the names of the columns of a table.
+        if kind.__name__ in TABLES:
             raise TypeError(f"texts are nested lists of words, got {kind.__name__}; {TABLES[kind.__name__]}")
     parts, lengths = _to_list(texts), []
     if not isinstance(parts, list | tuple):

@@ -74,7 +74,8 @@ def prepare_decode(steps, beam_size):
     before = [start + x.segment_ids() for start, x in zip(starts, ids[1:], strict=False)]
     parents = np.concatenate([np.full(starts[1], -1), *before])
     counts, sources = np.diff(bounds), np.arange(bounds.shape[1] - 1)
-    final = len(ids) - 1 - np.argmax(counts[::-1] > 0, axis=0)  # the last step that selected some
+    # The last step that selected a prefix.
+    final = len(ids) - 1 - np.argmax(counts[::-1] > 0, axis=0)
     counts = counts[final, sources]
     if (counts > beam_size).any():
         s = int(np.argmax(counts > beam_size))

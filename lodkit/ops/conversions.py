@@ -14,7 +14,8 @@ def check_offsets(offsets):
     if not len(offsets) or offsets[0] != 0:
         found = f"start at {offsets[0]}" if len(offsets) else "are empty"
         raise LoDError(f"offsets {found}; they start at 0 and have one entry more than there are segments")
-    drops = offsets[1:] < offsets[:-1]  # a difference may be too large for int64
+    # A difference may be too large for int64.
+    drops = offsets[1:] < offsets[:-1]
     if drops.any():
         i = int(np.argmax(drops)) + 1
         raise LoDError(f"offsets decrease at position {i}: {offsets[i - 1]}, then {offsets[i]}; they add up lengths")

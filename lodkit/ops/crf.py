@@ -177,7 +177,8 @@ def linear_chain_crf_grad(
     for s, part, e, t in _sequences(emission, transition, offsets):
         y, g = labels[part], np.float64(grad[s])
         with np.errstate(invalid="ignore"):
-            e = _subtract_maxima(e)  # of scores of 1e30, whose sums would drown all others
+            # The sum of scores of 1e30 would drown all others.
+            e = _subtract_maxima(e)
             before = _score_predecessors(e, t, _levelled_sum)
             after = _score_predecessors(e[::-1], reversed_chain(t), _levelled_sum)[::-1]
             shares = _shares(before + e + after)

@@ -11,7 +11,8 @@ from ..errors import RowIndexError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 
-MEMORY = 1 << 48  # elements: no machine addresses more
+# No machine addresses more elements.
+MEMORY = 1 << 48
 
 
 def check_fc(x, weight, bias):

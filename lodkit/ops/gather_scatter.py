@@ -79,7 +79,8 @@ def prepare_gather(on, data, ids, axis, wrap, match_outer, what="gather"):
     numbers = on.wrap_ids(values_of(ids), data.shape[axis], wrap)
     check_outer(data.shape, numbers.shape, axis, match_outer)
     dtype = check_values(data.dtype, what, also=SMALL_TYPES if what == "gather" else frozenset())
-    check = on.ids_in_range if what == "gather" else on.checked_ids  # the kernel of a gather looks again
+    # The kernel of a gather checks its ids as it reads them.
+    check = on.ids_in_range if what == "gather" else on.checked_ids
     return data, dtype, axis, check(numbers, data.shape[axis], error=bad_along(data.shape[axis], axis, wrap))
 
 

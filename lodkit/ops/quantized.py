@@ -25,7 +25,7 @@ Search = Literal["extremes", "greedy"]
 Float = Literal["float16", "float32", "float64"]
 FLOAT = np.dtype(np.float32)
 HALF = np.dtype(np.float16)
-EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant one has a factor
+EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant row has a factor
 
 
 def check_columns(dims, bits):

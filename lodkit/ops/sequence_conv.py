@@ -56,7 +56,8 @@ def _windows(x, padding, start, length):
 
 def _context(x, padding, start, length):
     values = x.values.reshape(len(x.values), math.prod(x.values.shape[1:]))
-    if not values.size:  # a window of nothing may have 2**60 rows
+    # A window of nothing may have 2**60 rows.
+    if not values.size:
         return np.zeros((len(values), length * values.shape[1]))
     context = np.zeros((len(values), length, values.shape[1]))
     for row, step, at, edge in _windows(x, padding, start, length):

@@ -56,7 +56,8 @@ def sequence_mask(lengths: Dense, /, *, max_length: int | None = None, dtype: Ma
            [1, 1, 1]])
     """
     width = check_mask_lengths(lengths, max_length)
-    if not lengths.size:  # np.arange of a width beyond all memory is wrong
+    # np.arange of a width beyond all memory is wrong.
+    if not lengths.size:
         return np.zeros((*lengths.shape, width), dtype)
     return (np.arange(width) < lengths[..., None]).astype(dtype)
 

@@ -16,7 +16,8 @@ from .rank_table import lod_rank_table
 from .shared.features import check_items
 from .shared.sequences import pick_parts
 
-MOST_FILLED = 1 << 16  # elements that one write adds: an index of more is a mistake
+# A write at an index that adds more elements is a mistake.
+MOST_FILLED = 1 << 16
 
 
 def prepare_steps(x, table):

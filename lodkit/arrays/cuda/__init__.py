@@ -1,6 +1,7 @@
 """CUDA runtime: launch, memory, libraries, vectors. Knows no operator."""
 
-import numba  # all of it, before threads import parts of it concurrently
+# The whole of Numba, before threads import parts of it concurrently.
+import numba
 
 from .ids import check_as_read, check_vector, checked_ids, find_outside, ids_of
 from .kernels import add_to, convert, copy_elements, fill, iota

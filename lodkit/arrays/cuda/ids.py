@@ -40,8 +40,10 @@ def check_vector(x, name):
     return x
 
 
-MOST_PENDING = 256  # deferred checks: each keeps its ids alive
-LATE = 32 << 20  # bytes; the ids of a kernel that reads more are checked before it, by one that takes less to wait for
+# Each deferred check keeps its ids alive.
+MOST_PENDING = 256
+# The ids of a kernel that reads more bytes are checked before it, by a kernel that takes less time to wait for.
+LATE = 32 << 20
 
 
 def checked_ids(ids, height, name="ids", error=None, always=False):

@@ -31,8 +31,10 @@ __all__ = ["BLOCK", "cuda", "device", "extending", "launch", "numba_types"]
 BLOCK = 256
 BLOCKS_EACH = 8  # blocks per multiprocessor that fill it
 _FORMAT = "lodkit cuda 4"
-GENERATION = 8, 0  # kernels use nothing newer: Numba compiles for it, the linker for the GPU at hand
-_lock = threading.RLock()  # Numba's compiler is not thread-safe at its first launch
+# Kernels use nothing newer: Numba compiles for it, the linker for the GPU at hand.
+GENERATION = 8, 0
+# Numba's compiler is not thread-safe at its first launch.
+_lock = threading.RLock()
 _thread = threading.local()
 _loaded: dict[tuple, types.SimpleNamespace] = {}
 
@@ -106,7 +108,8 @@ def pass_arguments(args):
     Raises DeviceError unless all arrays share them.
     """
     first, kinds, values = None, [], []
-    for a in args:  # one loop takes 1.1 us, three 2.0
+    # One loop takes 1.1 us, three 2.0.
+    for a in args:
         if type(a) is View:
             if first is None:
                 first = a
@@ -115,7 +118,8 @@ def pass_arguments(args):
             kinds.append(a.type_name)
             values.append(a.pointer)
         else:
-            kinds.append(type(a))  # whose name takes longer
+            # The name of the type takes longer.
+            kinds.append(type(a))
             values.append(a)
     return first.library, first.device, kinds, values
 
@@ -128,7 +132,8 @@ def _launch_on_device(kernel, blocks, block, args, exact):
         blocks = min(blocks, found.most_blocks)
     config, stream = _config(blocks, block), _stream(library.stream(device))
     if not hasattr(_thread, "ready"):
-        found.current().set_current()  # a thread without a context reports device 0, and cannot launch
+        # A thread without a context reports device 0, and cannot launch.
+        found.current().set_current()
         _thread.ready = True
     if found.alone:
         found.launch(stream, config, found.kernel, *values)
@@ -155,7 +160,8 @@ def type_name(x):
     """Type of an argument: ``float32*`` for an array, ``int64`` for a number."""
     if type(x) is View:
         return x.type_name
-    name = _NUMBERS.get(type(x)) or (isinstance(x, np.generic) and x.dtype.name)  # of a type of two names, as long long
+    # The dtype's name serves types of two names, as long long.
+    name = _NUMBERS.get(type(x)) or (isinstance(x, np.generic) and x.dtype.name)
     if name:
         return name
     raise TypeError(f"a kernel takes arrays, integers and NumPy scalars, got {x!r}")

@@ -21,7 +21,8 @@ from .private_numba import device_of_array
 from .views import View, check_dtype
 
 _AS_IT_IS = contextlib.nullcontext()
-PER_THREAD = 2  # CUDA's name of the default stream that each thread has of its own
+# CUDA's name of the default stream that each thread has of its own.
+PER_THREAD = 2
 
 
 def library_of(x):
@@ -143,7 +144,8 @@ class Torch(Library):
         if is_copy:
             check_storage(x, "a tensor")
             x = x.contiguous()
-        elif x.is_neg():  # the memory of ``y.conj().imag`` holds numbers whose signs are still to be changed
+        elif x.is_neg():
+            # The memory of ``y.conj().imag`` holds numbers whose signs are still to be changed.
             x, is_copy = x.resolve_neg(), True
         dtype = self.to_numpy.get(x.dtype)
         if dtype is None:
@@ -159,7 +161,8 @@ class Torch(Library):
         return View(x, x.data_ptr(), shape, dtype, self, device)
 
     def send(self, array, device):
-        array = array if array.flags.writeable else array.copy()  # PyTorch warns about read-only arrays
+        # PyTorch warns about read-only arrays.
+        array = array if array.flags.writeable else array.copy()
         return self.view(self.torch.from_numpy(array).to(f"cuda:{device}"))
 
     def read(self, x):
@@ -206,7 +209,8 @@ class Numba(Library):
         try:
             current = self.cuda.get_current_device().id
             return current if not pointer else device_of_pointer(pointer, current)
-        except Exception as error:  # without a driver, each layer raises its own kind
+        except Exception as error:
+            # Without a driver, each layer raises its own kind.
             reason = " ".join(str(error).replace(":", "").split()) or type(error).__name__
             raise DeviceError(
                 f'an array says that it is on a GPU, but none can be reached ({reason}); it needs "lodkit[cuda]"'

@@ -44,7 +44,8 @@ def slots(like, count, refusal="the host cannot wait for a number while a CUDA g
     where = like.library, like.device, count
     try:
         return _free[where].pop()
-    except (KeyError, IndexError):  # another thread may have taken the last
+    except (KeyError, IndexError):
+        # Another thread may have taken the last slot.
         return _make(where)
 
 

@@ -36,7 +36,8 @@ class View:
     def array(self):
         """The array; that of a part is made when it is asked for, which takes longer than a View."""
         make = self._make
-        if make is not None:  # threads that come at once make an array each
+        # Threads that come at once make an array each.
+        if make is not None:
             self._array = make()
             self._make = None
         return self._array
@@ -108,7 +109,8 @@ class View:
     def part(self, start, stop):
         """Rows ``start`` to ``stop``, of the same memory."""
         shape = (stop - start, *self.shape[1:])
-        if not math.prod(shape):  # Numba cannot slice arrays of no elements
+        # Numba cannot slice arrays without elements.
+        if not math.prod(shape):
             return self.like(shape)
         pointer = self.pointer + start * self.columns * self.dtype.itemsize
         return self._view_part(pointer, shape, lambda: self.array[start:stop])
@@ -143,10 +145,12 @@ pending: collections.deque[tuple] = collections.deque()
 def raise_pending():
     """Raise the first error of deferred checks. Synchronises with the device if there are any."""
     found, taken, waited = None, [], set()
-    with contextlib.suppress(IndexError):  # another thread may have taken the last
+    # Another thread may have taken the last one.
+    with contextlib.suppress(IndexError):
         while True:
             taken.append(pending.popleft())
-    for slot, queue, error in taken:  # all were taken before any slot is read: a later check is not among them
+    # All were taken before any slot is read: a later check is not among them.
+    for slot, queue, error in taken:
         library, device = slot.view.library, slot.view.device
         if (library, device, queue) not in waited:
             waited.add((library, device, queue))

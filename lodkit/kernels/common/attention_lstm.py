@@ -38,7 +38,8 @@ class _Attention:
         """Of the first sequences, one for each number."""
         on, xp, count = self.on, self.xp, by_cell.shape[0]
         if len(self.offsets) != count + 1:
-            self.offsets = freeze(self.ends[: count + 1].copy())  # one array a count: offsets are sent once
+            # One array per count, so that offsets are sent once.
+            self.offsets = freeze(self.ends[: count + 1].copy())
         n = int(self.offsets[-1])
         scores = self.scores[:n] + xp.take(by_cell, self.segments[:n], axis=0)
         scores = activate(xp, "relu", scores)

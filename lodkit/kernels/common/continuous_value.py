@@ -30,7 +30,8 @@ def continuous_value_model_grad(x, grad, /, *, use_cvm):
     check_gradient(grad, ops.result_shape(x.shape, use_cvm))
     x = upcast_half(x)
     counts = x[:, :2] + 1
-    g = xp.asarray(upcast_half(grad), dtype=x.dtype)  # differences of small integers would wrap round
+    # Differences of small integers would wrap round.
+    g = xp.asarray(upcast_half(grad), dtype=x.dtype)
     with np.errstate(all="ignore"):
         first = xp.zeros_like(counts)
         if use_cvm:

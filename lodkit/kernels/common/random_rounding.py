@@ -17,7 +17,8 @@ _UINT32_MASK = 0xFFFFFFFF
 
 def jitter_value(x, place, seed):
     """``x`` moved by up to half a float16's last digit to either side, by a hash of a place and a seed."""
-    if x == 0 or x - x != 0:  # nothing to round, or infinite or NaN
+    # Zero needs no rounding; infinite numbers and NaN have none.
+    if x == 0 or x - x != 0:
         return x
     h = (int(place) * 0x9E3779B1 + seed * 0x85EBCA77) & _UINT32_MASK
     h = ((h ^ (h >> 16)) * 0x7FEB352D) & _UINT32_MASK

@@ -25,7 +25,8 @@ def as_rows(values):
 def to_time_major(on, values, steps, dtype):
     """Rows in the order of the steps, in the type that is computed in."""
     rows = as_rows(values)
-    if rows.dtype.itemsize > np.dtype(dtype).itemsize:  # as of long doubles, which no kernel takes
+    # Long doubles, for example, which no kernel takes.
+    if rows.dtype.itemsize > np.dtype(dtype).itemsize:
         rows = on.convert(rows, dtype)
     return on.convert(on.take_rows(rows, steps.rows), dtype)
 

@@ -47,7 +47,8 @@ def gru_unit(
     dtype, kind = native(x.dtype), gate_type(x.dtype)
     by_gates, by_candidate = split_weight(on, to_contiguous(on, weight, kind), size, weight_layout)
     gates, bias = on.convert(x, kind, new=True), bias_row(on, bias, 4 * size, kind, x)
-    states = on.output((2 * rows, size), kind, None, gates)  # before and after the step, as kernels of gru take them
+    # States before and after the step, as the kernels of gru take them.
+    states = on.output((2 * rows, size), kind, None, gates)
     products, reset, made = (on.output((rows, n), kind, None, gates) for n in (2 * size, size, size))
     if reset.size:
         before = on.copy_elements(to_contiguous(on, hidden, kind), on.part(states, 0, rows))

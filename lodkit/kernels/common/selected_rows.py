@@ -56,7 +56,8 @@ def sum_dense(on, *xs: Dense):
 @ops.sum.kernel("cpu", "cuda")
 def sum_mixed(on, *xs: Dense | SelectedRows):
     dtype = ops.check_alike(xs)
-    compute_dtype = np.float32 if dtype == _HALF else dtype  # float16 is rounded once, at the end
+    # float16 is rounded once, at the end.
+    compute_dtype = np.float32 if dtype == _HALF else dtype
     total = on.total([x for x in xs if not isinstance(x, SelectedRows)], compute_dtype)
     sparse = _append_rows(on, [x for x in xs if isinstance(x, SelectedRows)])
     value = on.convert(sparse.value, total.dtype)

@@ -15,7 +15,8 @@ from ...registry import Dense
 @ops.sparse_to_dense.kernel("cpu", "cuda")
 def sparse_to_dense(on, indices, values, /, *, num_rows):
     indices, values, rows = ops.prepare(on, indices, values, num_rows)
-    return on.dense_rows(SelectedRows._wrap(indices.reshape(-1), values, rows))  # reshaped: _wrap makes it read-only
+    # Reshaped, because _wrap makes the array read-only.
+    return on.dense_rows(SelectedRows._wrap(indices.reshape(-1), values, rows))
 
 
 @ops.sparse_to_dense_mask.kernel("cpu", "cuda")

@@ -14,7 +14,8 @@ def pack_rnn_sequence(on, data, lengths, /, *, num_steps, out=None):
     out = on.output((steps, len(offsets) - 1, *data.shape[1:]), dtype, out, data)
     longest = steps if num_steps is None else on.sum_lengths(lengths, longest=True)[2]
     on.gather(data, on.time_major.packed_rows(offsets, longest), None, flat(on.part(out, 0, longest)))
-    on.fill(on.part(out, longest, steps), 0)  # numbers of all these rows would take more memory than small rows
+    # Ids of all these rows would take more memory than small rows.
+    on.fill(on.part(out, longest, steps), 0)
     return out
 
 

@@ -19,7 +19,8 @@ SATURATING_SQUARE = 1e9
 @jitable
 def _share(x):
     """The approximate share below x, and its derivative; by sigmoid, as 1 + tanh cancels digits below 0."""
-    square = simd.minimum(simd.mul(x, x), simd.like(x, SATURATING_SQUARE))  # large ones overflow
+    # Larger squares would overflow.
+    square = simd.minimum(simd.mul(x, x), simd.like(x, SATURATING_SQUARE))
     inner = simd.fma(square, simd.like(x, 2 * ROOT * CUBIC), simd.like(x, 2 * ROOT))
     share = simd.sigmoid(simd.mul(x, inner))
     slope = simd.fma(square, simd.like(x, 6 * ROOT * CUBIC), simd.like(x, 2 * ROOT))

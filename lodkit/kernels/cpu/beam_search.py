@@ -23,7 +23,8 @@ def _skip(scores, r, met, least, backwards):
     n = scores.shape[1]
     while met + LANES <= n:
         lanes = simd.load(scores, r, n - met - LANES if backwards else met, LANES)
-        lanes = simd.larger(simd.like(lanes, -np.inf), lanes)  # without NaN, which would hide what it is compared with
+        # A NaN would hide the lanes that it is compared with.
+        lanes = simd.larger(simd.like(lanes, -np.inf), lanes)
         if not simd.lane(simd.reduce(simd.larger, lanes), 0) <= least:
             break
         met += LANES
@@ -51,7 +52,8 @@ def _sort(scores, live, backwards, best):
 
 def prefixes(pre_ids, pre_scores, scores, end_id, beam_size, is_accumulated):
     """What is known of prefixes: the ids and scores before, the scores of candidates, the best of them, and the end."""
-    steps, before, pre_ids = plain(scores), plain(pre_scores), pre_ids.copy()  # ids that no other thread writes
+    # Private copy of the ids: another thread may write to them meanwhile.
+    steps, before, pre_ids = plain(scores), plain(pre_scores), pre_ids.copy()
     if not is_accumulated:
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = plain((before[:, None] + np.log(steps)).astype(native(scores.dtype), copy=False))

@@ -17,7 +17,8 @@ def _differences(offsets, lengths):
     bad = offsets[0] != 0
     for i in range(len(lengths)):
         lengths[i] = offsets[i + 1] - offsets[i]
-        bad |= offsets[i + 1] < offsets[i]  # the difference may be too large for int64
+        # The difference may be too large for int64.
+        bad |= offsets[i + 1] < offsets[i]
     return not bad
 
 
@@ -38,7 +39,8 @@ def _starts(ids, offsets):
     offsets[:] = 0
     for i in range(len(ids)):
         s = np.uint64(ids[i])
-        if s < np.uint64(len(offsets) - 1):  # another thread may have written the id since it was checked
+        # The test is for an id that another thread wrote since it was checked.
+        if s < np.uint64(len(offsets) - 1):
             offsets[s + np.uint64(1)] = i + 1
     for s in range(1, len(offsets)):
         offsets[s] = max(offsets[s], offsets[s - 1])

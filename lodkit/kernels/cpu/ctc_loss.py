@@ -10,9 +10,11 @@ import numpy as np
 from ...jit import jitable, parallel_kernel, prange, simd
 from ..common.ctc_steps import LOWEST_LOG, log_add, step
 
-LANES = 32  # several registers: exp and log are long chains, which overlap
+# Several registers: exp and log are long chains, which overlap.
+LANES = 32
 CLASS_LANES = 16  # classes of a step
-WORK = 512  # a frame counts as so many elements of other kernels, when threads are chosen
+# A frame counts as this number of elements of other kernels when threads are chosen.
+WORK = 512
 
 
 @jitable

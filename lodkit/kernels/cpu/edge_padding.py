@@ -32,7 +32,8 @@ def shorten_offsets(offsets, before, behind):
 def edge_sums(data, offsets, before, behind):
     """The sum of the rows before all segments, and of those behind them; all segments must have them."""
     check_removed(lengths_of(offsets), before, behind)
-    before, behind = (before, behind) if len(offsets) > 1 else (0, 0)  # no rows at all, whatever the widths
+    # Without segments there are no rows at all, whatever the widths.
+    before, behind = (before, behind) if len(offsets) > 1 else (0, 0)
     starts = (offsets[:-1, None] + np.arange(before)).reshape(-1)
     ends = (offsets[1:, None] + np.arange(-behind, 0)).reshape(-1)
     sides = np.array([0, len(starts), len(starts) + len(ends)])

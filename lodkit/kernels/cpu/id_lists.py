@@ -29,7 +29,8 @@ def _number_runs(order, starts, chunk, numbers):
 @ops.unique.kernel("cpu")
 def unique(ids, /, *, return_inverse, return_counts):
     order, starts, distinct = sort_numbers(check_vector(ids, "ids"))
-    results = [distinct.copy()]  # what was sorted has room for all ids
+    # The sorted array has room for all ids, so the distinct ones are copied.
+    results = [distinct.copy()]
     if return_inverse:
         inverse = np.empty(len(order), np.int64)
         _number_runs(len(order), order, starts, settings.chunk_rows, inverse)
@@ -56,7 +57,8 @@ def merge_id_lists(*lists: LoDTensor):
     ops.check_samples(lists)
     ids = np.concatenate([check_vector(x.values, f"list {i}") for i, x in enumerate(lists)])
     samples = np.concatenate([offsets_to_segment_ids(x._row_offsets()) for x in lists])
-    starts = functools.reduce(np.add, [x._row_offsets() for x in lists])[:-1]  # room for all ids of a sample
+    # There is room for all ids of a sample.
+    starts = functools.reduce(np.add, [x._row_offsets() for x in lists])[:-1]
     ends, merged = starts.copy(), np.empty_like(ids)
     _deal(*sort_numbers(ids), samples, ends, np.full(len(starts), -1), merged)
     offsets = _lod.lengths_to_offsets(ends - starts)

@@ -16,7 +16,8 @@ from .primitives.flat_kernels import LANES
 from .primitives.map_numbers import to_common_type
 
 CHUNK = 1 << 14  # numbers
-FEWEST = 16  # rows per step of the gradient: each step has its own sums of the gradients by scale and bias
+# Rows per step of the gradient: each step has its own sums of the gradients by scale and bias.
+FEWEST = 16
 
 
 @jitable(inline=True, nrt=False)
@@ -50,7 +51,8 @@ def _mean_and_factor(x, i, epsilon):
             v = simd.sub(v, simd.like(v, shift))
             total, square = simd.add(total, v), simd.fma(v, v, square)
         mean, squares = _sum_of(total) / x.shape[1], _sum_of(square) / x.shape[1]
-        variance = np.abs(squares - mean * mean) if squares < np.inf else squares  # which may have overflowed
+        # The sum of squares may have overflowed.
+        variance = np.abs(squares - mean * mean) if squares < np.inf else squares
         shift += mean
     return shift, 1 / np.sqrt(variance + epsilon)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...jit import advance, parallel_kernel, prange, segment_of, settings
 
-SHARE = 16  # elements of a chunk are fewer than rows of other kernels' chunks, as each is a sum
+# Each element is a sum, so a chunk has fewer elements than chunks of other kernels have rows.
+SHARE = 16
 
 
 @parallel_kernel

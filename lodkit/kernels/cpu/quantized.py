@@ -40,7 +40,8 @@ def _searcher(width, grid_of, codes_of):
 
     @jitable
     def loss_of(table, s, columns, low, high):
-        first = simd.full(table, 1, low)  # rows may have no columns
+        # Rows may have no columns.
+        first = simd.full(table, 1, low)
         scale, bias, factor = grid_of(first, simd.like(first, high))
         total = simd.widen(simd.like(simd.load_first(table, s, 0, width, 0, 0.0), 0.0))
         for at in range(0, columns, width):
@@ -93,7 +94,8 @@ def dequantize_kernel(bits, width):
         columns = out.shape[1]
         for s in prange(len(out)):
             row = ids[s] if len(ids) else s
-            row = row if np.uint64(row) < np.uint64(len(rows)) else 0  # another thread wrote it since
+            # Another thread may have written the id since it was checked.
+            row = row if np.uint64(row) < np.uint64(len(rows)) else 0
             pair = simd.load_params(rows, row, rows.shape[1] - behind, bits)
             if row == padding:
                 pair = simd.like(pair, 0.0)
@@ -116,7 +118,8 @@ def _sums(bits, width, weighted, padded, prefetch):
         total, i = simd.full(out, width, 0.0), start
         while i < stop:
             row = row_of(rows, ids, i, j, distance, near_distance)
-            there = np.uint64(row) < np.uint64(len(rows))  # another thread may have written it since
+            # Another thread may have written the id since it was checked.
+            there = np.uint64(row) < np.uint64(len(rows))
             if there and not (padded and row == padding):
                 pair = simd.load_params(rows, row, rows.shape[1] - behind, bits)
                 scale, bias = simd.lane(pair, 0), simd.lane(pair, 1)
@@ -189,7 +192,8 @@ def convert_kernel(width):
 
 def pack(table, bits, searches, out):
     """Pack the rows of a table."""
-    with np.errstate(all="ignore"):  # too large for float32; and where nothing is compiled
+    # Numbers may be too large for float32; uncompiled, NumPy warns of it.
+    with np.errstate(all="ignore"):
         table = table.astype(np.float32) if native(table.dtype) == np.float64 else table
         kernel = quantize_kernel(bits, width_of(table.shape[1], bits, STRIP), searches)
         kernel(table.size, matrix(table), params_of(out, bits), out)

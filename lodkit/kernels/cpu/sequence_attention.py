@@ -14,8 +14,10 @@ from ...jit import jitable, parallel_kernel, prange, segment_of, settings
 from .primitives.products import LANES, products
 from .primitives.strips import clear, copy, is_finite, round_up, steps
 
-ROW = 64  # a row takes as much beside its scores as so many of them
-WORK = 16  # an element counts as so many of other kernels, when threads are chosen
+# Beside its scores, a row takes as long as this number of scores.
+ROW = 64
+# An element counts as this number of elements of other kernels when threads are chosen.
+WORK = 16
 TILE = 48  # queries of a strip, a multiple of ROWS
 
 
@@ -184,7 +186,8 @@ def _parts(offsets, of_rows):
     """Bounds of parts of equal work: of rows, or of whole sequences."""
     lengths = np.diff(offsets).astype(np.float64)
     work = np.concatenate([[0], np.cumsum(lengths * (lengths + ROW))])
-    count = 1 + int(offsets[-1]) // max(1, settings.chunk_rows // 16)  # rows that stay in the cache over all heads
+    # Rows of this number stay in the cache over all heads.
+    count = 1 + int(offsets[-1]) // max(1, settings.chunk_rows // 16)
     equal = np.linspace(0, work[-1], count + 1)
     parts = np.interp(equal, work, offsets).astype(np.int64) if of_rows else np.searchsorted(work, equal)
     parts[-1] = offsets[-1] if of_rows else len(lengths)

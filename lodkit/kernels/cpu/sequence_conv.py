@@ -10,7 +10,8 @@ from ...lod.windows import clip_start, edges, uses_of_padding
 from .primitives.reduce import reduce_into
 from .primitives.templates import row_kernel
 
-BLOCK = 1 << 22  # bytes of windows per matrix product: they stay in the cache, and are enough for threads
+# Bytes of windows per matrix product: they stay in the cache, and are enough for threads.
+BLOCK = 1 << 22
 # Each block reads the whole filter, so even wide rows come in blocks of this number.
 MIN_BLOCK_ROWS = 128
 # The gradient of the filter sums the rows of a block in the type of the values, which loses digits in longer sums.

@@ -18,7 +18,8 @@ from .primitives.few import INT64, has_few, is_vector
 def pads(pad, values, dtype):
     """Padding for ``copy_runs``: a number, or a row for each side."""
     if pad.ndim == 0 and pad.dtype.kind in "fiub" and not any(pad.tobytes()):
-        return 0  # the usual number, which is of every type
+        # The usual pad is 0, a number of every type.
+        return 0
     pad = pad_as(pad, dtype)
     return np.stack([pad, pad]) if pad.ndim else pad[()]
 
@@ -28,7 +29,8 @@ def _sum_fitting(lengths: Numbers, most: int, offsets: Numbers):
     """Fill in offsets of lengths that are all within ``most``. Returns the last one, or -1."""
     offsets[0] = 0
     for s in range(len(lengths)):
-        length = lengths[s]  # read once: another thread may write it
+        # Read once: another thread may write the length.
+        length = lengths[s]
         if not 0 <= length <= most:
             return -1
         offsets[s + 1] = offsets[s] + length

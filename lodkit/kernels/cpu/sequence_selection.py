@@ -21,7 +21,8 @@ def _is_each(numbers, count):
 
 @ops.sequence_slice.kernel("cpu")
 def sequence_slice(x: LoDTensor, starts: Dense | None, stops: Dense | None, /, *, by, wrap, clip, level, out=None):
-    values, levels = x._values, x._lod  # read once: another thread may set others
+    # Read once: another thread may set other values and levels.
+    values, levels = x._values, x._lod
     count = levels[0].size - 1 if levels else 0
     if out is None and is_few(values, levels, level) and _is_each(starts, count) and _is_each(stops, count):
         first, last, cut, bad = range_bounds(levels[0], None, starts, stops, by == "lengths", wrap, clip)

@@ -32,7 +32,8 @@ def _keep(values, offsets, tokens, ends, out):
     for s in prange(len(ends) - 1):
         k = ends[s]
         for i in range(offsets[s], offsets[s + 1]):
-            if k < ends[s + 1] and not _is_among(tokens, values[i]):  # values may change meanwhile
+            # Another thread may write the values meanwhile.
+            if k < ends[s + 1] and not _is_among(tokens, values[i]):
                 out[k] = values[i]
                 k += 1
 

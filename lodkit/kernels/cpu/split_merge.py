@@ -23,7 +23,8 @@ def _split(mask: Flags, offsets: Numbers, source: Bytes, rows: int, out: Bytes, 
     count, size = len(mask), len(out) // rows
     kept, trues, first = cuts[count + 2 :], 0, 0
     for s in range(count):
-        kept[s] = mask[s]  # read once: another thread may write it
+        # Read once: another thread may write the mask.
+        kept[s] = mask[s]
         trues += kept[s]
         first += kept[s] * (offsets[s + 1] - offsets[s])
     cuts[0] = cuts[trues + 1] = 0
@@ -38,7 +39,8 @@ def _split(mask: Flags, offsets: Numbers, source: Bytes, rows: int, out: Bytes, 
 
 @ops.split_lod_tensor.kernel("cpu")
 def split_lod_tensor(x: LoDTensor, mask, /, *, level):
-    values, levels = x._values, x._lod  # read once: another thread may set others
+    # Read once: another thread may set other values and levels.
+    values, levels = x._values, x._lod
     if not (is_few(values, levels, level) and is_vector(mask, levels[0].size - 1, _BOOL)):
         return common.split_lod_tensor(device, x, mask, level=level)
     count, dtype = mask.size, values.dtype
@@ -60,7 +62,8 @@ def _merge(
     size, t, f = len(out) // rows, 0, 0
     cut[0] = 0
     for s in range(len(mask)):
-        if mask[s]:  # read once: another thread may write it
+        # Read once: another thread may write the mask.
+        if mask[s]:
             if t + 1 == len(upper):
                 return False
             cut[s + 1] = copy_sequence(in_true, upper, t, size, out, cut[s])

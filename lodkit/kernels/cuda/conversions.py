@@ -47,7 +47,8 @@ def sum_to_offsets(lengths, tile=None, what="lengths"):
     lengths = integers(lengths, "lengths")
     offsets = offsets_of(lengths)
     found = inspect_offsets(offsets, tile)
-    if found.decrease >= 0:  # a sum that wraps is less than the one before
+    # A sum that wraps is less than the one before.
+    if found.decrease >= 0:
         raise bad_length(lengths.read(), what)
     return offsets, found
 

@@ -49,7 +49,8 @@ def merge_id_lists(*lists: LoDTensor):
     for x, end in zip(views, ends, strict=True):
         copy_elements(x, ids.part(end - x.size, end))
     (low, high), distinct = extremes(ids), None
-    if (high - low + 1) * count > LARGEST:  # a key holds no sample and such an id, but the number of its run
+    # A key then has no room for sample and id, but for the number of the run of the id.
+    if (high - low + 1) * count > LARGEST:
         found = runs_of_numbers(ids)
         ids, distinct, low, high = run_of_each(found), found.rows, 0, len(found.rows) - 1
     width, keys = high - low + 1, ids.like(ids.shape)

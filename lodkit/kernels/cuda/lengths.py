@@ -64,7 +64,8 @@ def _run(values, candidates, offsets, times, k):
     segments = len(offsets) - 1
     positions = fill(values.like((segments, k), np.int64), -1)
     given = candidates is not None
-    some = candidates if given else offsets  # any array, where there are no candidates
+    # Without candidates the argument may be any array.
+    some = candidates if given else offsets
     launch(top_k_kernel(given), segments << WARP_BITS, values, some, offsets, segments, times, k, positions)
     return positions
 

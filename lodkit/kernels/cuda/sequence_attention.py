@@ -18,7 +18,8 @@ from .primitives.offsets import offsets_like
 from .primitives.reduce import VECTOR, width_of
 from .primitives.row_kernels import exponential, segment_of, share_of
 
-WIDEST = 4  # columns of a thread where a warp holds a head so: 8 halves take too many registers
+# Columns of a thread where a warp holds a head: 8 halves take too many registers.
+WIDEST = 4
 GROUP = 5  # exponent of 2 of the most threads of a group: a warp
 
 

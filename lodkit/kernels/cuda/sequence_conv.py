@@ -131,7 +131,8 @@ def _look_kernel(width):
 
 def _look(x, factors, offsets, step, out):
     if out.size:
-        columns, some = x.columns, factors if len(factors) else x  # not read, but it has an address
+        # The argument is not read, but needs an address.
+        columns, some = x.columns, factors if len(factors) else x
         width = width_of(columns, x, some, out)
         bits = group_of(columns, width)
         numbers = len(offsets) - 1, len(factors), step, columns, bits, len(x)

@@ -89,7 +89,8 @@ def _share(i, grad, positions, order, topks, count, k, out):
 
 def _positions(values, offsets, order, topks):
     """Values, positions of the k largest of each segment, order and ``topks`` on the device; their number, and k."""
-    values = values if len(values) else values.like((1,))  # not read, but it has an address
+    # The values are not read, but need an address.
+    values = values if len(values) else values.like((1,))
     k = max(1, min(int(topks[-1]), int(np.diff(offsets).max(initial=0))))
     positions = largest(values.reshape(len(values)), offsets_like(values, offsets), k)
     return values, positions, values.send(order), values.send(topks), len(topks), k

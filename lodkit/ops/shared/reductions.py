@@ -80,9 +80,11 @@ def result_dtype(dtype, reduce, asked=None):
 @functools.lru_cache(256)
 def pad_of(pad_value, dtype):
     """``pad_value`` as a value of ``dtype``."""
-    whole = dtype.kind == "i" and isinstance(pad_value, int)  # which floating numbers hold up to 2**53
+    # Floating numbers hold integers up to 2**53 only.
+    whole = dtype.kind == "i" and isinstance(pad_value, int)
     with np.errstate(over="ignore", invalid="ignore"):
-        pad = np.asarray(pad_value + 0.0, np.float64).astype(dtype)[()]  # -0.0 is 0.0
+        # The sum turns -0.0 into 0.0.
+        pad = np.asarray(pad_value + 0.0, np.float64).astype(dtype)[()]
     if whole and np.iinfo(dtype).min <= pad_value <= np.iinfo(dtype).max:
         pad = dtype.type(pad_value)
     lost = pad != pad_value if dtype.kind == "i" else np.isinf(pad) and not np.isinf(pad_value)

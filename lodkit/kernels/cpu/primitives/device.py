@@ -85,7 +85,8 @@ def round_like(like, *results):
     """Results that were computed so, in the type of ``like``."""
     dtype, found = native(like.dtype), results
     if not all(type(x) is np.ndarray and x.dtype == dtype for x in results):
-        with np.errstate(over="ignore"):  # which takes 1.2 us
+        # np.errstate takes 1.2 us.
+        with np.errstate(over="ignore"):
             found = tuple(np.asarray(x, dtype) for x in results)
     return found if len(found) > 1 else found[0]
 

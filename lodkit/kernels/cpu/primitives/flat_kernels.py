@@ -13,7 +13,8 @@ from .reduce_kernels import divide_total
 
 # Numbers taken at a time, in segments of up to SHORT_LANES and in longer ones.
 SHORT_LANES, LANES = 32, 64
-FIRST_LEVEL = 3  # prefetched into the second level, numbers take 1.05 to 1.15 times as long (emeraldrapids)
+# Prefetched into the second level, numbers take 1.05 to 1.15 times as long (emeraldrapids).
+FIRST_LEVEL = 3
 
 
 @functools.cache
@@ -35,7 +36,8 @@ def flat_kernel(reduce):
             return simd.reduce(step, simd.load_first(values, 0, start, SHORT_LANES, count, rest))
         if distance and masked:
             simd.prefetch_lanes(values, 0, min(start + masked, values.size - 1), LANES, False, FIRST_LEVEL)
-        best = simd.load_first(values, 0, start, LANES, count % LANES, rest)  # whole vectors behind it
+        # The first vector takes the remainder, so that whole vectors follow.
+        best = simd.load_first(values, 0, start, LANES, count % LANES, rest)
         for i in range(start + count % LANES, stop, LANES):
             if distance and ahead:
                 simd.prefetch_lanes(values, 0, min(i + ahead, values.size - LANES), LANES, False, FIRST_LEVEL)

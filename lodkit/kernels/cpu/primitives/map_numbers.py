@@ -12,7 +12,8 @@ from .device import round_like
 from .flat_kernels import LANES
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-CHUNK = 1 << 12  # numbers; the same numbers go through the same lanes for any number of threads
+# The same elements go through the same lanes for any number of threads.
+CHUNK = 1 << 12
 
 
 @functools.cache

@@ -6,7 +6,8 @@ import numpy as np
 
 # BLAS packs the matrix first, which takes longer than the products of a few vectors with it.
 MAX_VECTOR_ROWS = 7
-BLOCK = 1 << 20  # bytes of products that are made before they are used, while they are in the cache
+# Bytes of products that are made before they are used, while they are in the cache.
+BLOCK = 1 << 20
 
 
 def matmul(a, b, out=None, transpose=""):

@@ -12,7 +12,8 @@ from ...common.optimizer_steps import adjust
 from .update import rule_numbers
 from .update_states import LANES, states_of
 
-CHUNK = 1 << 14  # numbers; fixed, for the same bits whatever else is tuned
+# A fixed number of elements: the same bits however the rest is tuned.
+CHUNK = 1 << 14
 
 
 @jitable(inline=True)

@@ -197,7 +197,8 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides, prefetch):
             return total
         return divide_total(total, weight if divides else float(offsets[s + 1] - offsets[s]), divisor)
 
-    @parallel_kernel  # as the body of a segment_kernel it takes 3 % more time, and a quarter more to compile
+    # As the body of a segment_kernel it takes 3 % more time, and a quarter more to compile.
+    @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
         columns, bad, long = out.shape[1], 0, 0
         for c in prange(offsets[-1] // chunk + 1):

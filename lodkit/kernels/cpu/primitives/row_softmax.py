@@ -139,7 +139,8 @@ def _gradients(x, labels, grad, chunk, out):
         for i in range(c * chunk, min(rows, (c + 1) * chunk)):
             by = _number(grad, i, 0)
             top, total = _put_shares(x, i, by, out)
-            by_label = (_share(_number(x, i, labels[i]), top, total) - 1) * by  # rounded once
+            # The difference is rounded once.
+            by_label = (_share(_number(x, i, labels[i]), top, total) - 1) * by
             simd.store(out, i, labels[i], simd.full(out, 1, by_label))
 
 

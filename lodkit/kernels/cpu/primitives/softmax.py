@@ -11,7 +11,8 @@ from .reduce import TILE, reduce_rows, width_of
 from .softmax_kernels import FLAT, gradient_kernel, products_kernel, rescale_kernel, softmax_kernel
 
 NOTHING = np.empty((0, 0))
-WIDEST = 64  # lanes: with more, the temporaries of exp leave the registers
+# With more lanes the temporaries of exp leave the registers.
+WIDEST = 64
 
 
 def strip_width(columns):
@@ -50,7 +51,8 @@ def softmax_rows(values, offsets, logs, out):
         return
     tiles, tile_offsets = long
     tops, totals = np.empty((2, len(tiles) - 1, columns))
-    result = np.empty(out.shape, np.float32) if out.dtype == np.uint16 else out  # halves are rounded once
+    # Halves are rounded once, at the end.
+    result = np.empty(out.shape, np.float32) if out.dtype == np.uint16 else out
     kernel(values.size * 8, x, tiles, logs, *sizes, tops, totals, _as_strips(result, width))
     rescale_kernel(logs)(values.size, tiles, _factors(tops, totals, tile_offsets, logs), result)
     if result is not out:

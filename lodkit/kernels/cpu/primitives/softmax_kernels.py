@@ -15,7 +15,8 @@ from ....jit.tuning import tuning
 from .flat_kernels import FIRST_LEVEL, LANES
 
 AHEAD = tuning.sums_ahead
-FLAT = 0  # the width that stands for one column, whose values come as ``(1, rows)``
+# The width that stands for a single column, whose values come as ``(1, rows)``.
+FLAT = 0
 
 
 @functools.cache

@@ -37,7 +37,8 @@ def steps(width):
             top = simd.maximum(top, simd.load(strip, i, j, width))
         top = simd.reduce(simd.maximum, top)
         most = simd.lane(top, 0)
-        if np.isinf(most):  # k entries of +inf get 1/k each, entries of -inf 0
+        # k entries of +inf get 1/k each, entries of -inf 0.
+        if np.isinf(most):
             for j in range(limit):
                 strip[i, j] = most > 0 and strip[i, j] == most
         else:

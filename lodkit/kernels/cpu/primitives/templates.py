@@ -32,7 +32,8 @@ def row_kernel(body, width=0):
         for k in prange((rows + chunk - 1) // chunk):
             s = lower_bound(offsets, k * chunk + 1) - 1
             for i in range(k * chunk, min(rows, (k + 1) * chunk)):
-                while offsets[s + 1] <= i:  # a call of ``advance`` compiles 40 ms longer
+                # A call of ``advance`` compiles 40 ms longer.
+                while offsets[s + 1] <= i:
                     s += 1
                 for j in range(0, columns, step):
                     body(i, s, min(j, columns - step), a, b, c, offsets, out)

@@ -40,7 +40,8 @@ def run_sum_of(width, weighted=False):
     def run_sum(value, order, scale, start, stop, j, block):
         part, left, last = simd.full(value, width, 0), block, len(order) - 1
         if stop - start == 1:
-            return simd.add(part, row(value, order, scale, start, j))  # -0.0 + 0.0 is 0.0
+            # The sum turns -0.0 into 0.0.
+            return simd.add(part, row(value, order, scale, start, j))
         if stop - start <= block:
             for i in range(start, stop):
                 simd.prefetch_lanes(value, order[min(i + AHEAD, last)], j, width, True, LEVEL)

@@ -21,7 +21,8 @@ MIN_SORTED_IDS = 1 << 22
 def compute():
     """The module ``cuda.compute``, or None where it is not installed or finds no driver."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # it warns, and is empty, where there is no driver
+        # Without a driver it warns, and is empty.
+        warnings.simplefilter("ignore", RuntimeWarning)
         try:
             from cuda import compute
         except ImportError:

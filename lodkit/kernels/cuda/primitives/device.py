@@ -43,7 +43,8 @@ def launcher(function):
 def _to_view(x):
     if isinstance(x, LoDTensor):
         if len(x._lod) > 1:
-            x._row_offsets(0)  # kept with x: offsets are sent to the device once
+            # Kept with x, so that offsets are sent to the device once.
+            x._row_offsets(0)
         made = x._wrap(None if x.values is None else view(x.values), x._lod, x._base)
         made._rows = x._rows
         return made

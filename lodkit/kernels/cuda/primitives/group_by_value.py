@@ -14,7 +14,8 @@ from .small_group_by import runs_below
 # The host combines the partial extrema of at most this number of blocks.
 EXTREMA_BLOCKS = 128
 LARGEST = (1 << 63) - 1
-LOW_BITS = 24  # numbers too far apart for the sort are cut: high parts, 40 bits, become numbers of their runs
+# Numbers too far apart for the sort are cut: their high parts, 40 bits, become numbers of their runs.
+LOW_BITS = 24
 
 
 @cuda.jit

@@ -13,7 +13,8 @@ from .runs import first_rows, found_runs
 from .small_group_by import runs_of_sorted, sort_below, write_table
 from .sorted_runs import put_sums, sums_of_runs
 
-AT_ONCE = 32 << 20  # bytes of merged rows, above which their number is waited for before there is memory for them
+# Bytes of merged rows above which their number is waited for before memory is taken for them.
+AT_ONCE = 32 << 20
 
 
 def _find_or_make(grad, what, make):
@@ -111,7 +112,8 @@ def total(xs, dtype):
 
 def table_grad(table, ids, rows, padding_idx, is_sparse):
     """Gradient of a table, from a row per id: SelectedRows or dense, without the padding row."""
-    flat = copy_elements(ids, ids.like((ids.size,), np.int64))  # a copy: the gradient outlives the batch
+    # A copy, because the gradient outlives the batch.
+    flat = copy_elements(ids, ids.like((ids.size,), np.int64))
     value = convert(rows, table.dtype).reshape(ids.size, *table.shape[1:])
     if padding_idx is not None:
         flat, value = rows_without(padding_idx, flat, value)

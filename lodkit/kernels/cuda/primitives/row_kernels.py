@@ -8,7 +8,8 @@ from ....arrays.cuda import cuda, device, elementwise, vector
 from ....jit import simd
 from .reduce_kernels import WARP, combine_lanes, reader
 
-RUN = 16  # rows that a group of threads takes one after another: it searches for the segment of the first only
+# Rows that a group of threads takes one after another: it searches for the segment of the first only.
+RUN = 16
 
 
 @device
@@ -69,7 +70,8 @@ def spread_kernel(width, weighted, divisor, root):
         if divides:
             by = simd.like(x, totals[s] if by_totals else offsets[s + 1] - offsets[s])
             factor = simd.div(factor, simd.sqrt(by) if root else by)
-        x = simd.mul(x, factor)  # as fused updates have it
+        # Fused updates multiply in this order.
+        x = simd.mul(x, factor)
         if by_totals and totals[s] == 0:
             x = simd.like(x, 0)
         vector.store(out, i * columns + j, x)
@@ -122,7 +124,8 @@ def exponential(x, top):
     """``exp(x - top)``, 1 for the infinite of an infinite top, else 0."""
     number, most = simd.lane(x, 0), simd.lane(top, 0)
     share = simd.exp(simd.sub(x, simd.zero_nonfinite(top)))
-    if most - most != 0:  # infinite, or NaN
+    # True if the maximum is infinite or NaN.
+    if most - most != 0:
         share = simd.like(x, 1 if number == most and most > 0 else 0)
         if most != most:
             share = top

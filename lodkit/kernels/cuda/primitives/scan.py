@@ -16,8 +16,10 @@ from .reduce_kernels import FULL_WARP_MASK, WARP
 
 WARP_BITS = 5
 WARPS = BLOCK // WARP
-ITEMS = 6  # that a thread has of a tile: a warp's are consecutive, so its lanes take every 32nd
-CHUNKS = 1024  # at most: their totals are one tile
+# Elements of a tile per thread: a warp's are consecutive, so its lanes take every 32nd.
+ITEMS = 6
+# The totals of at most this number of chunks are one tile.
+CHUNKS = 1024
 
 
 def share(n, tile):
@@ -125,7 +127,8 @@ def scan_kernel(value, in_warp, write, given, items):
             i = base + (thread & -WARP) * items + (thread & (WARP - 1))
             left = np.int32(min(stop - i, BLOCK * items))
             for k in range(items):
-                number = value(x, i + min(WARP * k, left - 1), limit)  # a branch would keep the loads apart
+                # A branch would keep the loads apart.
+                number = value(x, i + min(WARP * k, left - 1), limit)
                 upto[k] = number if WARP * k < left else 0
             cuda.syncthreads()
             total = np.int64(0)

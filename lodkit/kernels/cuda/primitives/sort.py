@@ -28,12 +28,15 @@ from .scan import (
 )
 
 DIGIT_BITS = 8
-DIGITS = 1 << DIGIT_BITS  # as many as a block has threads: each looks after one
+# A block has a thread for each digit.
+DIGITS = 1 << DIGIT_BITS
 #: Ids of a tile that a thread has, at most: a warp's are consecutive, its lanes take every 32nd. Where they are int64
 #: a tile, with its positions, fits into 48 KiB of shared memory.
 ITEMS, WIDE_ITEMS, LEAST_ITEMS = 16, 8, 4
-FEW_CHUNKS = 64  # so many counts are made a pass ahead, and summed by every block for itself: 75 us of 120
-NARROW = 1 << 31  # below this, ids and positions are int32
+# Counts of up to this number of chunks are made a pass ahead, and summed by every block for itself: 75 us of 120.
+FEW_CHUNKS = 64
+# Below this, ids and positions are int32.
+NARROW = 1 << 31
 
 
 @functools.cache
@@ -57,7 +60,8 @@ def _reader(first, stride, items):
 
 @device
 def digit_of(key, shift, mask):
-    return (key >> shift) & mask & (DIGITS - 1)  # the last for the compiler, to see that no index is negative
+    # The last mask tells the compiler that no index is negative.
+    return (key >> shift) & mask & (DIGITS - 1)
 
 
 @functools.cache
@@ -239,10 +243,12 @@ def argsort(ids, height):
     if n >= cub.MIN_SORTED_IDS and cub.compute() is not None:
         return cub.sort_pairs(ids, height, kind)
     while items > LEAST_ITEMS and 2 * n <= FEW_CHUNKS * BLOCK * items:
-        items //= 2  # few ids in short tiles are on more multiprocessors at once
+        # With short tiles a small number of ids is on more multiprocessors at once.
+        items //= 2
     passes = max(1, -(-height.bit_length() // DIGIT_BITS))
     digit = -(-height.bit_length() // passes)
-    last, others = ids.like((n,), kind), ids.buffers(2 * min(passes, 2) - 1, n, kind)  # the last order is kept
+    # The last order is kept.
+    last, others = ids.like((n,), kind), ids.buffers(2 * min(passes, 2) - 1, n, kind)
     pairs, spare = (ids, ids), [others[1:], (others[0], last)] if passes % 2 == 0 else [(others[0], last), others[1:]]
     if not n:
         return spare[0]

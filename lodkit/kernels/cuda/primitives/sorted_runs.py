@@ -125,7 +125,8 @@ def sum_of(width, gather, weighted, levels):
         result, first = simd.like(total, 0), 1
         while first < count:
             stop = min(count, (first // tile + 1) * tile)
-            for k in range(place + first, place + stop):  # a branch in here would keep the loads apart
+            # A branch in the loop would keep the loads apart.
+            for k in range(place + first, place + stop):
                 total = simd.add(total, vector.load(sums, k * columns + j, width))
             result, total, first = simd.add(result, total), simd.like(total, 0), stop
         return result

@@ -35,7 +35,8 @@ def _rule_numbers(rule, param):
     return _typed_numbers(np.float64 if param.dtype == np.float64 else np.float32, rule.numbers, rule.adjust)
 
 
-@functools.lru_cache(256)  # 3 us of 50, where the rate stays as it is
+# A hit saves 3 us of 50, where the rate stays as it is.
+@functools.lru_cache(256)
 def _typed_numbers(kind, numbers, adjust):
     numbers = (*numbers, *(0.0,) * (NUMBERS - len(numbers)))
     return tuple(numbers_in(np.dtype(kind), numbers, adjust or (0.0,) * 4))
@@ -124,7 +125,8 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     arrays = param, *_fill_states(param, states), at, order, offsets, value, scale, taken_by, tiles, groups
     numbers = *_rule_numbers(rule, param), settings.run_rows, len(param), columns
     if rule.rowwise:
-        width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])  # 2: 170 registers
+        # Two columns of float64 per thread would take 170 registers.
+        width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
         launch(kernel, count * WARP, *arrays, *numbers, count)
     else:
