@@ -180,6 +180,7 @@ def names_of(file):
     functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
     targets += [node.target for node in tree.body if isinstance(node, ast.AnnAssign)]
+    targets += [part for target in targets if isinstance(target, ast.Tuple) for part in target.elts]
     return functions, {target.id for target in targets if isinstance(target, ast.Name)}
 
 

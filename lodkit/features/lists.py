@@ -14,7 +14,8 @@ from ..errors import DTypeError, LoDError, RowIndexError
 from ..lod.repr_text import numbers
 
 _KINDS = ("scalar", "list", "map")
-_SMALL, _FIRST = 120, 3  # numbers shown in full; examples shown of a larger batch
+# Numbers shown in full; examples shown of a larger batch.
+_MAX_SHOWN_NUMBERS, _FIRST = 120, 3
 
 
 def number(key, names, where):
@@ -142,7 +143,11 @@ def text(features):
     """Return the repr: all examples of a small batch, the first of a large one."""
     device = "" if features.device == "cpu" else f", device={features.device!r}"
     tail = f"dtype={str(features.dtype).removeprefix('torch.')}{device}"
-    if math.prod(features.values.shape) <= _SMALL and len(features.keys) <= _SMALL and len(features) <= _SMALL:
+    if (
+        math.prod(features.values.shape) <= _MAX_SHOWN_NUMBERS
+        and len(features.keys) <= _MAX_SHOWN_NUMBERS
+        and len(features) <= _MAX_SHOWN_NUMBERS
+    ):
         return f"Features([{', '.join(_examples(features))}], {tail})"
     unique, counts = np.unique(features.keys, return_counts=True)
     shown = np.argsort(-counts, kind="stable")[:_FIRST]
