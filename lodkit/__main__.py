@@ -125,11 +125,13 @@ def main(argv=None):
     try:
         if options.command is None and options.predict is None:
             what = LIBRARY if options.data == "stdlib" else options.data or options.resume or LIBRARY
-            say(f"reading {what}")  # before NumPy and Numba are imported, which takes a second
+            # Said before NumPy and Numba are imported, which takes a second.
+            say(f"reading {what}")
         from .errors import LodkitError
 
         code = run(options)
-        sys.stdout.flush()  # a full disk is an error here, and not at the end of the interpreter
+        # A full disk is an error here, and not at the end of the interpreter.
+        sys.stdout.flush()
         return code
     except BrokenPipeError:  # head has enough
         _drop_output()
@@ -177,7 +179,8 @@ def run(options):
     from .arrays import to_device
 
     if options.device == "cuda":
-        to_device(np.zeros(1), "cuda")  # raises without a GPU, before anything is read
+        # Raises without a GPU, before anything is read.
+        to_device(np.zeros(1), "cuda")
     if options.predict is not None:
         from .demo.predict import predict
         from .demo.sharded import read_any
@@ -232,7 +235,8 @@ def train(options, job, kernels):
     say(describe(job))
     if job.epoch >= epochs:
         say(f"{options.resume} is already trained for {job.epoch} epochs; --epochs is the total")
-    job.prepare()  # before the first epoch: this compiles nearly all that a step takes
+    # Compiles nearly all that a step takes, before the first epoch.
+    job.prepare()
     job.run(epochs, options.save, kernels)
     accuracy, majority = job.model.accuracy(*job.test), job.majority()
     print(f"model: {job.config.model}")

@@ -38,7 +38,8 @@ class ShardedModel:
         self.config, self.engine, self.device = config, engine, "cpu"
         self.network, optimizer = MODELS[config.model](config), OPTIMIZERS[config.optimizer]
         parameters = self.network.parameters(words, labels, config.seed)
-        values = parameters.pop("table")  # drawn whole at each rank, for the numbers of one process; it keeps its rows
+        # Drawn whole at each rank, for the numbers of a single process, which keeps its rows.
+        values = parameters.pop("table")
         self.dense = {name: lodkit.parameter(array) for name, array in parameters.items()}
         self.optimizer = optimizer(self.dense, lr=config.lr)
         attrs = {"lr": config.lr, "lazy": False} if "lazy" in optimizer.op.defaults else {"lr": config.lr}

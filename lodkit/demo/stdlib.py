@@ -92,7 +92,8 @@ def _status(path):
 def _read(root, files):
     """Parse files, which is nearly all of the time that the corpus takes."""
     modules, bar = [], Bar("reading", len(files), "modules")
-    with uncollected():  # trees hold no cycles; looking for some takes longer than parsing
+    # Trees hold no cycles; looking for cycles takes longer than parsing.
+    with uncollected():
         for done, path in enumerate(files, 1):
             bar.at(done)
             if docstrings := [*_docstrings(path)]:

@@ -43,8 +43,10 @@ from .checkpoint_files import (
 )
 from .dealing import Dealing, Ranges
 
-BLOCK = 1 << 24  # bytes that a rank writes, or reads, between two exchanges, at most
-ROWS = 1 << 18  # of a block, at most: routing takes some 50 bytes a row, however short it is
+# Bytes that a rank writes, or reads, between two exchanges, at most.
+BLOCK = 1 << 24
+# Rows of a block, at most: routing takes some 50 bytes a row, however short it is.
+ROWS = 1 << 18
 
 
 class Held(NamedTuple):
@@ -169,7 +171,8 @@ def _commit(path, content):
     for record in content["files"]:
         file = path / record["name"]
         try:
-            with open(file, "rb") as found:  # which asks the server of a network file system
+            # Opening the file asks the server of a network file system.
+            with open(file, "rb") as found:
                 size = os.fstat(found.fileno()).st_size
         except FileNotFoundError:
             size = None

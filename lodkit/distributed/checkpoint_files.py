@@ -111,7 +111,8 @@ def newest(directory):
 @contextlib.contextmanager
 def saving_alone(directory):
     """Hold the lock of a directory, so that no other job removes what this one writes; refuse a checkpoint."""
-    if os.path.exists(os.path.join(directory, MANIFEST)):  # inside it nothing saved would ever be found
+    # A checkpoint inside another one would never be found.
+    if os.path.exists(os.path.join(directory, MANIFEST)):
         parent = os.path.dirname(os.path.abspath(directory))
         raise CheckpointError(f"{directory}: is a checkpoint itself; load it, and save in {parent}")
     if not os.path.isdir(directory):
@@ -126,7 +127,8 @@ def saving_alone(directory):
                 f"{directory}: another job saves there at this moment; give each job a directory of its own"
             ) from None
         except OSError:
-            pass  # a file system without locks: nobody gets one
+            # A file system without locks: nobody gets one.
+            pass
         yield
 
 

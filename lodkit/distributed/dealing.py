@@ -48,7 +48,8 @@ class Dealing:
         hot = np.asarray([] if hot is None else hot)
         hot = hot if hot.size else np.zeros(0, np.int64)
         self.hot = np.unique(ids_in_range(hot, self.height, "hot"))
-        self._shift = self.hot - np.arange(len(self.hot))  # hot id j stands before the other rows from hot[j] - j on
+        # Hot id j stands before the other rows from hot[j] - j on.
+        self._shift = self.hot - np.arange(len(self.hot))
         self._rest = self.height - len(self.hot)
         self._starts = np.arange(self.ranks + 1) * self._rest // self.ranks
         self.counts = np.diff(self._starts) + len(self.hot)
@@ -154,7 +155,8 @@ class Dealing:
     def _deal(self, ids):
         """Owner and row, of ids counted without the hot ones."""
         places = self._permute(ids)
-        owners = ((places + 1) * self.ranks - 1) // max(self._rest, 1)  # the inverse of starts, exactly
+        # The inverse of starts, exactly.
+        owners = ((places + 1) * self.ranks - 1) // max(self._rest, 1)
         return owners, places - self._starts[owners]
 
     def _permute(self, ids):

@@ -29,7 +29,8 @@ def _bits(ids, width, seed):
 def _uniform(bits, out, low, high):
     np.multiply(bits >> np.uint64(40), _SHARE * np.float32(high - low), out=out, casting="unsafe")
     out += np.float32(low)
-    np.minimum(out, np.nextafter(np.float32(high), np.float32(low)), out=out)  # the sum may round to high
+    # The sum may round to high.
+    np.minimum(out, np.nextafter(np.float32(high), np.float32(low)), out=out)
 
 
 def _normal(bits, out, mean, deviation):

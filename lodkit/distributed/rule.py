@@ -70,7 +70,8 @@ class Rule:
         """First states of some rows: zeros, or what the operator starts from; float32 for rows of float16."""
         states = {}
         for name, (shape, dtype) in self._layouts(values.shape, values.dtype).items():
-            states[name] = empty(shape, dtype)  # huge pages, as of the values
+            # Huge pages, as for the values.
+            states[name] = empty(shape, dtype)
             states[name][...] = self.traits.start if name == self.names[-1] else 0
         return states
 
@@ -148,7 +149,8 @@ class Rule:
         """Step by a gradient of rows; ``on`` is the device whose norms are those of all ranks."""
         arrays = values, *states.values()
         launch: Any = None if on is None else self.op.select(values, grad, *arrays[1:])
-        if not isinstance(launch, functools.partial):  # on one device alone: has no norms and rounds to nearest
+        # On one device alone, which has no norms and rounds to nearest.
+        if not isinstance(launch, functools.partial):
             self.op(values, grad, *arrays[1:], **attrs)
         elif self.traits.whole and not self.traits.single and attrs.get("lazy"):
             # Copies of the listed rows, as a dense update: ranks without any take part in the norms, too.

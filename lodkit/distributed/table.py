@@ -127,7 +127,8 @@ class ShardedTable(SavedTable):
         self.dtype = check_values(np.dtype(dtype), "ShardedTable", floating=True)
         self.engine, self.exchange = as_engine(comm), exchange
         self.dealing = self.asked_dealing = as_dealing(dealing, self.height, self.engine.size, hot)
-        whole = self.engine.size == 1 and not isinstance(dealing, Dealing)  # one rank holds all rows, in order
+        # One rank holds all rows, in order.
+        whole = self.engine.size == 1 and not isinstance(dealing, Dealing)
         self.dealing = as_dealing("ranges", self.height, 1) if whole else self.dealing
         self.rule = Rule(rule, states, attrs)
         init_rows = as_init(init, self.height, integer(seed, "seed"))
@@ -137,7 +138,8 @@ class ShardedTable(SavedTable):
         self.traffic: dict[str, Traffic] = {}
         self._on = None if whole else RanksDevice(self.engine, self.dealing)
         self._last: Batch | None = None
-        self.engine.tables += 1  # ranks make their tables in one order
+        # Ranks make their tables in one order.
+        self.engine.tables += 1
         kind = f"{self.height} x {self.width} {self.dtype}, {rule}, {exchange}, {self.dealing.identity()}"
         self._described = f"table {self.engine.tables} ({kind}, init {name_of(init)}, seed {seed})"
 

@@ -62,7 +62,8 @@ def from_scipy(kind, matrix):
 def _sum_duplicates(offsets, columns, width, scores):
     """Return values, columns and offsets of CSR, sorted, duplicates summed; SciPy would sum in the scores' dtype."""
     distinct = None
-    if (len(offsets) - 1) * width >= 1 << 63:  # cell numbers would overflow int64
+    # Cell numbers would overflow int64.
+    if (len(offsets) - 1) * width >= 1 << 63:
         distinct, columns = np.unique(columns, return_inverse=True)
         width = len(distinct)
     cells = cpu.cells_of(offsets, columns, width)

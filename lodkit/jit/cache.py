@@ -31,7 +31,8 @@ _SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO
 _CHECKSUM = hashlib.sha256().digest_size
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe does not wait for a writer
 _MOST_ENTRIES, _MOST_BYTES, _MOST_DAYS = 20_000, 1 << 30, 60
-_warned = threading.Lock()  # acquired by whoever warns first, and never released
+# Acquired by the first thread that warns, and never released.
+_warned = threading.Lock()
 
 #: Called with ``"loaded"``, ``"compiling"`` or ``"compiled"`` and the name of a function, as it happens.
 watchers: list = []

@@ -89,7 +89,8 @@ class PartLowering(NativeLowering):
         else:
             key = make_function(made.fndesc.lookup_module(), state.func_id.func_name, "", 0, made.env, (state.library,))
         context.insert_user_function(key, made.fndesc, [state.library])
-        state["cr"] = made._replace(cfunc=key)  # names the function; nobody calls it
+        # The key names the function; nobody calls it.
+        state["cr"] = made._replace(cfunc=key)
         return True
 
 

@@ -80,7 +80,8 @@ def renew_llvm_lock():
     deadlock: a thread may free what LLVM has while it holds a lock for which another library's hook waits.)
     """
     lock = ffi.lib._lock
-    if lock._lock.acquire(blocking=False):  # free, or this thread's: a signal's handler has forked
+    # The lock is free, or held by this thread, in which a signal's handler has forked.
+    if lock._lock.acquire(blocking=False):
         lock._lock.release()
     else:
         lock._lock = threading.RLock()

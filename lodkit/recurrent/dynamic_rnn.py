@@ -181,7 +181,8 @@ def _first(x, count):
         x = x[:count]
         x.flags.writeable = False
         return x
-    return x if len(x) == count else x[:count]  # on a tape, which records slices and watches over changes in place
+    # A tape records slices, and watches over changes in place.
+    return x if len(x) == count else x[:count]
 
 
 def _check_step(result, t, count, given, found):

@@ -29,5 +29,6 @@ def read_header(file):
     try:
         with PARSER:
             return READERS[version](file)
-    except MemoryError:  # of the parser, by what is nested too deep
+    except MemoryError:
+        # The parser raises it for an expression that is nested too deep.
         raise ValueError("it has a header that is no array's") from None

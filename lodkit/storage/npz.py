@@ -116,7 +116,8 @@ def _array(source, archive, member, name):
                 raise StorageError(f"{name} has another checksum than was written")
         else:
             array = read_array(name, dtype, order, stream)
-            stream.read(1)  # at the end its checksum is compared
+            # At the end the checksum is compared.
+            stream.read(1)
             array.flags.writeable = not source.is_mapped
     check_text(name, array)
     return array.T if fortran else array

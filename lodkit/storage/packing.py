@@ -67,7 +67,8 @@ def pack(name, value, arrays):
         return {"features": {p: pack(_child_key(name, p), x, arrays) for p, x in parts.items()}, "names": names}
     if isinstance(value, np.generic) and value.dtype.kind in "fiub":
         plain = value.item()
-        if isinstance(plain, np.generic):  # no number of Python's holds a longdouble
+        # Python has no number that holds a longdouble.
+        if isinstance(plain, np.generic):
             raise DTypeError(
                 f"{name or 'the value'} is a number of type {value.dtype}, which JSON does not hold; save float(x), or "
                 "np.asarray(x) in an .npz"
@@ -133,7 +134,8 @@ def unpack(value, arrays):
     if "array" in value:
         if value["array"] not in arrays:
             raise StorageError(f"the array {value['array']} is missing, or stands in two places")
-        return arrays.pop(value["array"])  # save names each once; copies of one could be larger than the file by far
+        # save names each array once; copies of one could be far larger than the file.
+        return arrays.pop(value["array"])
     if "lod_tensor" in value:
         lod = [unpack(offsets, arrays) for offsets in value["lod"]]
         return LoDTensor(unpack(value["lod_tensor"], arrays), lod=lod)
@@ -148,7 +150,8 @@ def unpack(value, arrays):
         return Features(*(unpack(value["features"][part], arrays) for part in FEATURES), names=names)
     rows, numbers = unpack(value["selected_rows"], arrays), unpack(value["value"], arrays)
     made = SelectedRows(rows, numbers, value["height"])
-    if value.get("merged") and (made._rows[1:] > made._rows[:-1]).all():  # a file may say what is not so
+    # A file may claim it wrongly.
+    if value.get("merged") and (made._rows[1:] > made._rows[:-1]).all():
         made = SelectedRows._wrap(made._rows, made.value, made.height, merged=True)
     return made
 

@@ -14,7 +14,8 @@ from ..errors import LodkitError
 from ..public import public
 
 MOST_DIMENSIONS = 64  # of NumPy's arrays
-PIECE = 1 << 18  # bytes read at a time: they stay in the cache while their checksum is computed
+# Bytes read at a time: they stay in the cache while their checksum is computed.
+PIECE = 1 << 18
 
 
 @public

@@ -34,7 +34,8 @@ def check(arrays):
 def write(file, arrays, meta_name, meta):
     header, data, end = {METADATA: {meta_name: meta}}, [], 0
     parts = [(name, a, "BF16") if isinstance(a, BFloat16) else (name, a, None) for name, a in arrays.items()]
-    for name, array, kind in sorted(parts, key=lambda part: -_bits(part[1]).itemsize):  # all of them stay aligned
+    # In this order all of them stay aligned.
+    for name, array, kind in sorted(parts, key=lambda part: -_bits(part[1]).itemsize):
         array = _bits(array)
         start, end = end, end + array.nbytes
         data.append((name, array, _little(array)))

@@ -65,7 +65,8 @@ def find_nulls(column, hidden=None):
     array = column.array
     if not column.count or not array.null_count:
         return None
-    if column.schema.format == b"n":  # the type of columns of nothing but nulls, which has no bitmap
+    # The type of columns of nothing but nulls, which has no bitmap.
+    if column.schema.format == b"n":
         return np.ones(column.count, bool) if hidden is None else ~hidden if not hidden.all() else None
     if not array.buffer(0):
         if array.null_count > 0:
@@ -118,7 +119,8 @@ def numbers(column):
     if format == b"b":
         return bits(column, 1) if count else np.empty(0, bool)
     if format == b"n":
-        return np.zeros(count)  # where there is any, it is null
+        # If there is any element, it is null.
+        return np.zeros(count)
     raise _format_error(format)
 
 

@@ -16,7 +16,8 @@ _LISTS = b"+l", b"+L"
 def arrays_of(x):
     """Lengths, keys, values_lengths, values and map_keys of an array of maps: a list with those of each chunk."""
     if hasattr(x, "as_py") and hasattr(x, "values"):
-        x = x.values  # a list of maps as a scalar of pyarrow
+        # A list of maps comes as a scalar of pyarrow.
+        x = x.values
     chunks = chunks_of(x)
     return [_arrays_of(column) for column in chunks.columns or [Column(chunks.schema, None, None, 0)]]
 

@@ -63,7 +63,8 @@ def _decode(words):
     try:
         return [word.decode() for word in words]
     except UnicodeDecodeError:
-        return [decode_text(word, f"word {i}") for i, word in enumerate(words)]  # raises, and says which
+        # Raises, and names the word.
+        return [decode_text(word, f"word {i}") for i, word in enumerate(words)]
 
 
 _VIEW = np.dtype([("length", np.int32), ("prefix", np.int32), ("buffer", np.int32), ("offset", np.int32)])

@@ -27,13 +27,15 @@ def type_of_lod_tensor(t):
     elif type(values) is np.ndarray:
         kind = _kind_of(values, "values", lod_level, False)
         t._numba_dtype = values.dtype
-    else:  # not kept: a tape may open later, a tensor may come to require grad
+    else:
+        # Not kept: a tape may open later, a tensor may come to require grad.
         array, in_torch = _shared_array(values, "values")
         if not array.ndim:
             explain_change(t)
         return _kind_of(array, "values", lod_level, in_torch)
     t._numba = kind
-    if t._values is not values or len(t._lod) != lod_level:  # another thread replaced them meanwhile
+    # Another thread replaced them meanwhile.
+    if t._values is not values or len(t._lod) != lod_level:
         t._numba = None
     return kind
 

@@ -73,7 +73,8 @@ class Bag(torch.autograd.Function):
 
 def _backward(ctx, grad):
     (bags, mode, kind), (shape, dtype) = ctx.call, ctx.table
-    weights, weight = ctx.saved_tensors if ctx.saved else (None, None)  # raises if one was written since
+    # Raises if one was written since.
+    weights, weight = ctx.saved_tensors if ctx.saved else (None, None)
     factors, by_weights = _factors(weights), None
     plain = grad.detach() if grad.requires_grad else grad
     given = array(plain, "the gradient")

@@ -150,7 +150,8 @@ def _like(x):
 
 def rows_of(x, name="the gradient"):
     """SelectedRows over arrays, of a sparse COO tensor; over tensors on a GPU. bfloat16 becomes float32."""
-    if x.is_cuda and x.dtype is torch.bfloat16:  # which kernels lack there; on the CPU the array is in float32
+    # Kernels lack bfloat16 on a GPU; on the CPU the array is in float32.
+    if x.is_cuda and x.dtype is torch.bfloat16:
         for part in (x._indices(), x._values()):
             check_storage(part, name)
         x = x.float()

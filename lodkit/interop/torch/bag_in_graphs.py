@@ -10,7 +10,8 @@ from .bag_inputs import check_pool
 from .library import write_call
 
 _IDS = (torch.int64, torch.int32)
-differentiable(embedding_bag)  # which defines torch.ops.lodkit.embedding_bag
+# Defines torch.ops.lodkit.embedding_bag.
+differentiable(embedding_bag)
 
 
 def call_in_graph(module, kind, x, offsets, weights):

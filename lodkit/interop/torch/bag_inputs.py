@@ -25,7 +25,8 @@ def _fill_offsets(starts, count, offsets):
     """Copy starts of bags, and end the last bag at ``count``. Returns the position of the first bad one, or -1."""
     before = 0
     for i in range(len(starts)):
-        start = starts[i]  # read once: another thread may write it
+        # Read once: another thread may write the start.
+        start = starts[i]
         if start < before or (i == 0 and start != 0) or start > count:
             return i
         offsets[i] = before = start
@@ -83,7 +84,8 @@ def bags_of(x, offsets, include_last_offset, like=None):
 
 def _ids_of(x, name="input", like=None):
     if x.dtype not in _IDS:
-        if not x.numel():  # whose type says nothing: PyTorch's of an empty list is float32
+        # The type of an empty tensor says nothing: PyTorch makes float32 of an empty list.
+        if not x.numel():
             return _ids_of(x.long(), name, like)
         raise DTypeError(f"{name} must be int32 or int64, not {x.dtype}; convert with .long()")
     if like is not None:

@@ -29,7 +29,8 @@ KEEP_STRUCTURE = {
     *("sequence_center", "sequence_conv", "row_conv", "add_position_encoding", "per_sequence"),
     *("gru", "lstm", "simple_rnn", "gather"),
 }
-_UNKNOWN = 1_000_003  # sizes that are no numbers yet get one from here, by which infer's results tell them
+# Unknown sizes get numbers from here, by which the results of infer tell them apart.
+_UNKNOWN = 1_000_003
 _DTYPES = {
     torch.float16: "float16",
     torch.float32: "float32",
@@ -85,13 +86,15 @@ def places_of(frames):
 def forward(op, tensors, call):
     """The fake implementation of an operator."""
     frames, attrs, names = parse_call(call)
-    attrs = {**attrs, **dict.fromkeys(names, 1.0)}  # no size follows from a floating number
+    # No size follows from a floating number.
+    attrs = {**attrs, **dict.fromkeys(names, 1.0)}
     places, numbers = places_of(frames), {}
     context = functools.cache(torch.library.get_ctx)
     promise = _infer_sizes(op, tensors, frames, attrs, places, numbers)
     several = isinstance(promise, tuple)
     descs = promise if several else (promise,)
-    if len(_seen) >= 4096:  # attributes that change at every step; each entry is read at once
+    # Attributes may change at every step; each entry is read at once.
+    if len(_seen) >= 4096:
         _seen.clear()
     _seen[op.name, call] = [desc.lod_level for desc in descs], several
     flat = []
@@ -134,13 +137,15 @@ def _infer_sizes(op, tensors, frames, attrs, places, numbers):
 
     try:
         promise = op.full.infer(*describe(True), **attrs)
-    except ValueError:  # it compares sizes
+    except ValueError:
+        # infer compares sizes.
         promise = None
     if promise is not None:
         several = promise if isinstance(promise, tuple) else (promise,)
         if all(d < _UNKNOWN or d in numbers for desc in several for d in desc.dims):
             return promise
-    numbers.clear()  # it computes with sizes: these are taken as they are
+    # infer computes with sizes: these are taken as they are.
+    numbers.clear()
     return op.full.infer(*describe(False), **attrs)
 
 
@@ -199,7 +204,8 @@ def backward(op, saved, grads, call):
             continue
         if is_sparse(op, frames, attrs, at):
             count = saved[ids_of(op, frames)].numel()
-            if attrs.get("padding_idx") is not None:  # its rows are left out
+            # The rows of padding ids are left out.
+            if attrs.get("padding_idx") is not None:
                 count = torch.library.get_ctx().new_dynamic_size()
             flat.append(torch.empty(count, dtype=torch.int64, device=saved[0].device))
             flat.append(saved[at].new_empty((count, *saved[at].shape[1:])))

@@ -97,7 +97,8 @@ def write_call(inputs, attrs, offsets=None):
             frames.append(0)
     known, names = {}, []
     for name, value in attrs.items():
-        if type(value) is np.ndarray or isinstance(value, np.generic):  # Dynamo joins no types
+        # Dynamo joins no types by ``|``.
+        if type(value) is np.ndarray or isinstance(value, np.generic):
             names.append(name)
             tensors.append(_number(name, value))
         elif isinstance(value, torch.Tensor):

@@ -162,8 +162,10 @@ include_last_offset, padding_idx, device, dtype
             raise
 
     def _forward(self, input, offsets, weights):
-        weight, mode = self._parameters.get("weight"), self.mode  # 0.4 us less than by self.weight
-        if weight is None:  # it is parametrized
+        # Takes 0.4 us less than self.weight.
+        weight, mode = self._parameters.get("weight"), self.mode
+        # The weight is parametrized.
+        if weight is None:
             weight = self.weight
         kind = _PLAIN.get((mode, self.sparse, self.fused, self.scale_grad_by_freq, weight.dtype)) or self._check()
         check_pool(weights, mode)

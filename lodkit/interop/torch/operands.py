@@ -88,7 +88,8 @@ def array(tensor, name="a tensor"):
     if tensor.requires_grad:
         tensor = tensor.detach()
     found = plain_array_of(tensor)
-    if found is None:  # on a GPU; bfloat16; lazy negatives
+    # On a GPU; bfloat16; lazy negatives.
+    if found is None:
         return array_of(tensor, name) if tensor.is_cpu else tensor
     return found
 

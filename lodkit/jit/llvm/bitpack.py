@@ -89,7 +89,8 @@ def load_params(typing, rows, i, j, bits):
         check_lanes(context, builder, rows, args, 2 * size)
         start = pointer_to(context, builder, rows, *args[:3], memory)
         pair = ir.Constant(ir.VectorType(memory, 2), ir.Undefined)
-        for k in range(2):  # numbers of their own, which instructions broadcast as they load them
+        # Scalars, which instructions broadcast as they load them.
+        for k in range(2):
             value = builder.load(builder.gep(start, [WORD(k)]))
             value.align = 1
             pair = builder.insert_element(pair, value, WORD(k))
@@ -136,7 +137,8 @@ def half(typing, a):
         native, result = converts_halves(context), args[0]
         if not native:
             return halves.widen_halves(builder, halves.round_to_halves(builder, result, native), native)
-        for k in range(a.width):  # one by one: NVVM compiles no vectors of halves
+        # One by one: NVVM compiles no vectors of halves.
+        for k in range(a.width):
             lane = builder.extract_element(args[0], WORD(k))
             lane = builder.fpext(builder.fptrunc(lane, ir.HalfType()), ir.FloatType())
             result = builder.insert_element(result, lane, WORD(k))

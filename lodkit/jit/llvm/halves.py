@@ -28,7 +28,8 @@ def widen_halves(builder, bits, native):
     sign = builder.shl(builder.and_(words, _number(words, 0x8000)), _number(words, 16))
     size = builder.shl(builder.and_(words, _number(words, 0x7FFF)), _number(words, 13))
     scaled = _bitcast(builder, size, FLOAT)
-    scaled = builder.fmul(scaled, _number(scaled, 2.0**112))  # exponents differ by 112; exact, denormal numbers too
+    # Exponents differ by 112; the product is exact, for denormal numbers too.
+    scaled = builder.fmul(scaled, _number(scaled, 2.0**112))
     ends = builder.icmp_unsigned(">=", size, _number(size, 0x7C00 << 13))
     number = builder.select(ends, builder.or_(size, _number(size, 0x7F800000)), _bitcast(builder, scaled, WORD))
     return _bitcast(builder, builder.or_(number, sign), FLOAT)
@@ -44,7 +45,8 @@ def round_to_halves(builder, floats, native):
     odd = builder.and_(builder.lshr(size, _number(size, 13)), _number(size, 1))
     normal = builder.add(builder.add(size, _number(size, 0xFFF)), odd)
     normal = builder.sub(builder.lshr(normal, _number(size, 13)), _number(size, 112 << 10))
-    half = _number(floats, 0.5)  # whose last bit is that of the smallest float16
+    # The last bit of 0.5 is that of the smallest float16.
+    half = _number(floats, 0.5)
     tiny = _bitcast(builder, builder.fadd(_bitcast(builder, size, FLOAT), half), WORD)
     tiny = builder.sub(tiny, _number(size, 0x3F000000))
     number = builder.select(builder.icmp_unsigned("<", size, _number(size, 0x38800000)), tiny, normal)

@@ -58,7 +58,8 @@ def _first(context, builder, array, args, width, count):
     memory = ir.VectorType(lane, width)
     count = builder.select(builder.icmp_signed("<", count, count.type(width)), count, count.type(width))
     check_lanes(context, builder, array, args, count)
-    small = ir.IntType(32)  # half as many registers as counts take
+    # 32-bit lane numbers take half as many registers as counts.
+    small = ir.IntType(32)
     lanes = ir.Constant(ir.VectorType(small, width), list(range(width)))
     there = builder.icmp_signed("<", lanes, splat(builder, builder.trunc(count, small), width))
     name = f"v{width}{'i' if isinstance(lane, ir.IntType) else 'f'}{bits_of(lane)}.p0"
@@ -118,7 +119,8 @@ def lanewise(rule, resized=lambda width: width):
     """Make an intrinsic of ``rule(builder, *vectors)``: vectors of one type to one of its lanes."""
 
     @intrinsic
-    @functools.wraps(rule)  # whose parameters Numba reads
+    # Numba reads the parameters of the rule.
+    @functools.wraps(rule)
     def run(typing, *vectors):
         def generate(context, builder, signature, args):
             by_piece = zip(*(parts_of(builder, arg) for arg in args), strict=True)

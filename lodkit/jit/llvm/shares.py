@@ -62,7 +62,8 @@ def bounds(builder, count):
     first, last = cgutils.alloca_once_value(builder, I64(0)), cgutils.alloca_once_value(builder, count)
     with builder.if_then(cgutils.is_not_null(builder, share), likely=False):
         part, parts = _load(builder, share, PART, PARTS)
-        _set_share(builder, cgutils.get_null_value(POINTER))  # what the loop calls has no part in it
+        # Calls from inside the loop have no part in it.
+        _set_share(builder, cgutils.get_null_value(POINTER))
         size = builder.udiv(builder.add(count, builder.sub(parts, I64(1))), parts)
         start = builder.and_(builder.mul(part, size), I64((1 << 63) - 1))
         stop = builder.add(start, size)
@@ -105,7 +106,8 @@ def _launch(module, kernel):
     with cgutils.for_range(builder, threads) as loop:
         status, wrong, found = _load(builder, builder.gep(parts, [loop.index]), STATUS, ERROR, RESULT)
         with builder.if_then(cgutils.is_not_null(builder, status)):
-            builder.store(wrong, error)  # other threads' errors are not freed, half a kilobyte each
+            # Errors of other threads are not freed: half a kilobyte each.
+            builder.store(wrong, error)
             builder.ret(status)
         if isinstance(found.type, ir.IntType):
             before, first = builder.load(result), builder.icmp_signed("==", loop.index, I64(0))

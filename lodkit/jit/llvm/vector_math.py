@@ -188,7 +188,8 @@ exp = lanewise(_exp)
 @lanewise
 def sigmoid(builder, x):
     one, zero = (ir.Constant(x.type, [number] * x.type.count) for number in (1.0, 0.0))
-    negative = builder.fsub(zero, x)  # compilers for GPUs know no fneg
+    # Compilers for GPUs know no fneg.
+    negative = builder.fsub(zero, x)
     return builder.fdiv(one, builder.fadd(one, _exp(builder, negative)))
 
 
@@ -199,7 +200,8 @@ def tanh(builder, x):
     sign = do.integer(1 << (do.size - 1))
     negative = do.floats(builder.or_(do.bits(x), sign))  # -|x|
     doubled = builder.fadd(negative, negative)
-    far = -40.0 if do.double else -20.0  # from here on the result rounds to 1
+    # From here on the result rounds to 1.
+    far = -40.0 if do.double else -20.0
     r, exponent = do.reduced(do.where("<", doubled, far, do.number(far), doubled))
     scale = do.floats(builder.add(do.bits(do.number(1.0)), exponent))
     e = do.fma(builder.fmul(r, do.series(r, 1)), scale, builder.fsub(scale, do.number(1.0)))
@@ -214,7 +216,8 @@ def erfc(builder, x):
     if builder.module.triple.startswith("nvptx"):
         return _call_libdevice(builder, "erfc", "erfcf", x)
     do = _Lanes(builder, x.type)
-    far, dropped = (26.6, 27) if do.double else (9.3, 12)  # from here on 0; bits of the rest
+    # From ``far`` on the result is 0; ``dropped`` bits remain of the rest.
+    far, dropped = (26.6, 27) if do.double else (9.3, 12)
     size = do.floats(builder.and_(do.bits(x), do.integer((1 << (do.size - 1)) - 1)))
     a = do.where(">", size, far, do.number(far), size)
     rounded = do.floats(builder.and_(do.bits(a), do.integer((1 << do.size) - (1 << dropped))))
@@ -235,7 +238,8 @@ def log(builder, x):
     do = _Lanes(builder, x.type)
     high, low = LN2[do.size]
     scale, least = 2.0 ** (do.mantissa + 2), 2.0**-1022 if do.double else 2.0**-126
-    big = do.where("<", x, least, builder.fmul(x, do.number(scale)), x)  # denormal numbers made normal
+    # Denormal numbers are made normal.
+    big = do.where("<", x, least, builder.fmul(x, do.number(scale)), x)
     root = do.integer(0x3FE6A09E667F3BCD if do.double else 0x3F3504F3)
     e = builder.ashr(builder.sub(do.bits(big), root), do.integer(do.mantissa))
     m = do.floats(builder.sub(do.bits(big), builder.shl(e, do.integer(do.mantissa))))
