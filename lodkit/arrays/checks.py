@@ -133,7 +133,7 @@ def checker(hint, name, operator):
     for h in hints:
         if typing.get_origin(h) is typing.Literal:
             choices = typing.get_args(h)
-            tests.insert(0, _among(frozenset(choices)))
+            tests.insert(0, _is_choice(frozenset(choices)))
             words.append("one of " + ", ".join(map(repr, choices)))
         else:
             test, expected = PLAIN.get(h, (lambda value: True, "any value"))
@@ -146,5 +146,5 @@ def checker(hint, name, operator):
     return check
 
 
-def _among(choices):
+def _is_choice(choices):
     return lambda value: isinstance(value, _WORDS) and value in choices

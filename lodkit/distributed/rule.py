@@ -172,14 +172,14 @@ class RanksDevice:
 
     def __getattr__(self, name):
         found = getattr(device, name)
-        return self._over_ranks(found) if name in device.HOMES["norms"] else found
+        return self._sum_norms(found) if name in device.HOMES["norms"] else found
 
-    def _over_ranks(self, norms):
-        def summed(*args):
+    def _sum_norms(self, norms):
+        def sum_norms(*args):
             here = np.array(norms(*args))
             return tuple(self._engine.allreduce(here).tolist()) if here.ndim else float(self._engine.allreduce(here))
 
-        return summed
+        return sum_norms
 
     def jitter(self, values, rows, seed):
         local = np.arange(len(values)) if rows is None else rows

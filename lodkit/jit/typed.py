@@ -41,11 +41,11 @@ def compile_typed(function):
     """
     compiled = njit(function)
 
-    def first(*args):
+    def compile_first(*args):
         hints = typing.get_type_hints(function, include_extras=True)
         kinds = (hints[name] for name in function.__code__.co_varnames[: function.__code__.co_argcount])
         compiled.code = code_for(compiled, tuple(_SCALARS.get(k) or k.__metadata__[0] for k in kinds))
         return compiled.code(*args)
 
-    compiled.code = first
+    compiled.code = compile_first
     return compiled

@@ -163,7 +163,7 @@ def _run(step, steps, running, memories, static):
             ended.append([memory[count:] for memory in memories])
             static = tuple(x if len(x) == count else x[:count] for x in static)
             now = count
-        given = tuple([_first(memory, count) for memory in memories])
+        given = tuple([_take_first(memory, count) for memory in memories])
         try:
             result = step(inputs, given, static)
         except Exception as error:
@@ -175,7 +175,7 @@ def _run(step, steps, running, memories, static):
     return zip(*found, strict=True), map(_join_rows, last)
 
 
-def _first(x, count):
+def _take_first(x, count):
     """The first rows; a view that the step cannot change in place, since outputs may be the same memory."""
     if type(x) is np.ndarray:
         x = x[:count]

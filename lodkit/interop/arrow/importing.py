@@ -60,7 +60,7 @@ class Column:
         if array is None and self.count:
             raise malformed_error("an array of ids has no dictionary")
         schema = self.schema.words()
-        return all_elements(schema, array, self.owner) if array else Column(schema, None, None, 0)
+        return read_elements(schema, array, self.owner) if array else Column(schema, None, None, 0)
 
     def field(self, i):
         """A field of a table: a column that no longer keeps the others alive."""
@@ -116,7 +116,7 @@ def take_over(array):
     return owner
 
 
-def all_elements(schema, array, owner):
+def read_elements(schema, array, owner):
     """All elements of an array."""
     if array.length < 0 or array.offset < 0:
         raise malformed_error(f"length {array.length}, offset {array.offset}")
@@ -131,7 +131,7 @@ def chunks_of(x):
         if not schema.release:
             raise consumed_error("schema")
         owner = take_over(ArrowArray.from_address(pointer_of(array, ARRAY)))
-        return Chunks(schema, [all_elements(schema, owner.held, owner)], capsule)
+        return Chunks(schema, [read_elements(schema, owner.held, owner)], capsule)
     if hasattr(x, "__arrow_c_stream__"):
         return _chunks_of_stream(x.__arrow_c_stream__())
     remedy = "lists go to from_nested, arrays to from_lengths"
@@ -156,7 +156,7 @@ def _chunks_of_stream(capsule):
         raise malformed_error("the stream has no schema")
     columns, get_next = [], Get(stream.held.get_next)
     while (owner := _next(stream, get_next, ArrowArray)).held.release:
-        columns.append(all_elements(schema.held, owner.held, owner))
+        columns.append(read_elements(schema.held, owner.held, owner))
     return Chunks(schema.held, columns, schema)
 
 

@@ -100,7 +100,7 @@ def forward(op, tensors, call):
     flat = []
     for k, desc in enumerate(descs):
         offsets = _offsets(op, tensors, frames, places, desc, k)
-        first = _first(op, tensors, frames, attrs, places, k)
+        first = _unknown_rows(op, tensors, frames, attrs, places, k)
         sizes = [numbers.get(d, d) if d != -1 else None for d in desc.dims]
         if desc.dims and desc.dims[0] == -1:
             sizes[0] = first
@@ -149,7 +149,7 @@ def _infer_sizes(op, tensors, frames, attrs, places, numbers):
     return op.full.infer(*describe(False), **attrs)
 
 
-def _first(op, tensors, frames, attrs, places, k):
+def _unknown_rows(op, tensors, frames, attrs, places, k):
     """The rows of the k-th result where infer does not know them, or None."""
     of = PADS.get(op.name, _pooled_input(op, k))
     if of is not None and frames[of]:

@@ -52,7 +52,7 @@ def store(typing, array, i, j, vector):
     return types.void(array, i, j, vector), generate
 
 
-def _first(context, builder, array, args, width, count):
+def _masked_arguments(context, builder, array, args, width, count):
     """Arguments of a masked load or store of the first ``count`` lanes."""
     lane, align = lane_in_memory(context, array)
     memory = ir.VectorType(lane, width)
@@ -71,7 +71,7 @@ def load_first(typing, array, i, j, width, count, rest):
     vector = vector_of(array, width.literal_value)
 
     def generate(context, builder, signature, args):
-        memory, *where, name = _first(context, builder, array, args, vector.width, args[4])
+        memory, *where, name = _masked_arguments(context, builder, array, args, vector.width, args[4])
         nothing = ir.Constant(memory, None)
         kind = ir.FunctionType(memory, [x.type for x in (*where, nothing)])
         call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{name}")
@@ -85,7 +85,7 @@ def load_first(typing, array, i, j, width, count, rest):
 @intrinsic
 def store_first(typing, array, i, j, vector, count):
     def generate(context, builder, signature, args):
-        memory, *where, name = _first(context, builder, array, args, vector.width, args[4])
+        memory, *where, name = _masked_arguments(context, builder, array, args, vector.width, args[4])
         value = convert(context, builder, args[3], memory)
         kind = ir.FunctionType(ir.VoidType(), [x.type for x in (value, *where)])
         call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{name}")

@@ -111,7 +111,7 @@ def previous_states(on, values, initial, steps, dtype):
 
     Without initial states these are the rows of the first step, which started from zeros.
     """
-    rows = on.take_rows(to_contiguous(on, values, dtype), steps.before)
+    rows = on.take_rows(to_contiguous(on, values, dtype), steps.previous_rows)
     if initial is None:
         return rows, steps.first
     return on.join_rows([on.take_rows(initial, steps.order), rows]), 0

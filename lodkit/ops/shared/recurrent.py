@@ -75,8 +75,8 @@ class Steps:
         return np.where(empty, -1, ends), np.flatnonzero(empty)
 
     @property
-    def before(self):
-        """The row of x one step before that at each place behind the first step."""
+    def previous_rows(self):
+        """Return, for each place behind the first step, the row of x one step before."""
         return self.rows[self.first :] + (1 if self._reverse else -1)
 
 
