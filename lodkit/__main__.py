@@ -13,7 +13,7 @@ import warnings
 
 from .demo.config import DEFAULTS, POOLS, RATES, Config
 from .demo.process import launched_rank
-from .demo.progress import Kernels, clear, one_line, say
+from .demo.progress import Kernels, clear, format_warning, say
 
 LIBRARY = "the docstrings of Python's standard library"
 
@@ -125,11 +125,13 @@ def main(argv=None):
     try:
         if options.command is None and options.predict is None:
             what = LIBRARY if options.data == "stdlib" else options.data or options.resume or LIBRARY
-            say(f"reading {what}")  # before NumPy and Numba are imported, which takes a second
+            # Said before NumPy and Numba are imported, which takes a second.
+            say(f"reading {what}")
         from .base.errors import LodkitError
 
         code = run(options)
-        sys.stdout.flush()  # a full disk is an error here, and not at the end of the interpreter
+        # A full disk is an error here, and not at the end of the interpreter.
+        sys.stdout.flush()
         return code
     except BrokenPipeError:  # head has enough
         _drop_output()
@@ -150,9 +152,9 @@ def main(argv=None):
             sys.stdout.flush()
         except OSError:
             _drop_output()
-        return _failed(error)
+        return _report_failure(error)
     except LodkitError as error:
-        return _failed(error)
+        return _report_failure(error)
 
 
 def _drop_output():
@@ -160,7 +162,7 @@ def _drop_output():
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _failed(error):
+def _report_failure(error):
     clear()
     print(f"error: {error}", file=sys.stderr)
     return 2
@@ -177,7 +179,8 @@ def run(options):
     from .arrays import to_device
 
     if options.device == "cuda":
-        to_device(np.zeros(1), "cuda")  # raises without a GPU, before anything is read
+        # Raises without a GPU, before anything is read.
+        to_device(np.zeros(1), "cuda")
     if options.predict is not None:
         from .demo.predict import predict
         from .demo.sharded import read_any
@@ -186,11 +189,11 @@ def run(options):
         return 0
     with Kernels(0) as kernels:
         if options.distributed:
-            from .demo.sharded import agreed, ending_together
+            from .demo.sharded import ending_together, run_at_all_ranks
             from .distributed import as_engine
 
             engine = as_engine()
-            job = agreed(engine, make_job, options, kernels, engine)
+            job = run_at_all_ranks(engine, make_job, options, kernels, engine)
             with ending_together(engine):
                 train(options, job, kernels)
         else:
@@ -232,7 +235,8 @@ def train(options, job, kernels):
     say(describe(job))
     if job.epoch >= epochs:
         say(f"{options.resume} is already trained for {job.epoch} epochs; --epochs is the total")
-    job.prepare()  # before the first epoch: this compiles nearly all that a step takes
+    # Compiles nearly all that a step takes, before the first epoch.
+    job.prepare()
     job.run(epochs, options.save, kernels)
     accuracy, majority = job.model.accuracy(*job.test), job.majority()
     print(f"model: {job.config.model}")
@@ -247,5 +251,5 @@ if __name__ == "__main__":
     from .demo.process import settle
 
     settle()
-    warnings.formatwarning = one_line
+    warnings.formatwarning = format_warning
     sys.exit(main())

@@ -16,7 +16,7 @@ from .arrays import to_device
 from .arrays.types import Integer
 from .base.tracebacks import surface
 from .lod import LoDTensor, SelectedRows
-from .lod.repr_text import amount, few, headline, summary
+from .lod.repr_text import amount, format_lengths, headline, summary
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def lengths(t: LoDTensor, *, level: Integer = -1, ax: Axes | None = None) -> Axe
     >>> lengths(words).get_title()  # doctest: +SKIP
     '3 sequences, level 1: min 1, median 2, max 3'
     """
-    found = _checked(t, LoDTensor, "LoDTensor.from_nested(x)").lengths(level)
+    found = _check(t, LoDTensor, "LoDTensor.from_nested(x)").lengths(level)
     level = int(level) % t.lod_level
     ax = _axes(ax, 2.4)
     low = int(found.min()) if len(found) else 0
@@ -72,7 +72,7 @@ def lengths(t: LoDTensor, *, level: Integer = -1, ax: Axes | None = None) -> Axe
     if not len(found):
         ax.set(xlim=(-0.5, 0.5), ylim=(0, 1))
     title = f"{len(found):,} sequences, level {level}: {summary(found)}"
-    return _titled(ax, title, f"Histogram of lengths. {title}; empty: {int((found == 0).sum()):,}.")
+    return _set_title(ax, title, f"Histogram of lengths. {title}; empty: {int((found == 0).sum()):,}.")
 
 
 @surface
@@ -101,7 +101,7 @@ def structure(t: LoDTensor, *, ax: Axes | None = None) -> Axes:
     >>> structure(words).get_title()  # doctest: +SKIP
     '2 sequences, 6 int64, 2 levels'
     """
-    depth = _checked(t, LoDTensor, "LoDTensor.from_nested(x)").lod_level
+    depth = _check(t, LoDTensor, "LoDTensor.from_nested(x)").lod_level
     ax = _axes(ax, 0.9 + 0.45 * (depth + 1))
     count, ink = t.shape[0], ax.title.get_color()
     for level in range(depth):
@@ -132,10 +132,10 @@ def structure(t: LoDTensor, *, ax: Axes | None = None) -> Axes:
     kind = headline(t)[1] if t.values is not None else f"{count} rows, no values"
     title = f"{len(t):,} sequences, {kind}, {depth} level{'' if depth == 1 else 's'}"
     told = [
-        f"level {level} has {len(t.lengths(level)):,} sequences, lengths {few(t.lengths(level))}"
+        f"level {level} has {len(t.lengths(level)):,} sequences, lengths {format_lengths(t.lengths(level))}"
         for level in range(depth)
     ]
-    return _titled(ax, title, f"Structure of a batch, outermost level on top. {'; '.join([title, *told])}.")
+    return _set_title(ax, title, f"Structure of a batch, outermost level on top. {'; '.join([title, *told])}.")
 
 
 @surface
@@ -162,7 +162,7 @@ def rows(s: SelectedRows, *, ax: Axes | None = None) -> Axes:
     >>> rows(SelectedRows([1, 3, 1], [[1.], [2.], [3.]], height=4)).get_title()  # doctest: +SKIP
     '3 entries for 2 of 4 rows: 24 B instead of 32 B'
     """
-    _checked(s, SelectedRows, "SelectedRows(rows, value, height)")
+    _check(s, SelectedRows, "SelectedRows(rows, value, height)")
     ax = _axes(ax, 1.8)
     found = to_device(s.rows, "cpu")
     distinct, width = len(np.unique(found)), -(-s.height // (2 * _BINS)) or 1
@@ -176,10 +176,10 @@ def rows(s: SelectedRows, *, ax: Axes | None = None) -> Axes:
     dense = s.height * (s.value.nbytes // len(found)) if len(found) else 0
     title = f"{len(found):,} entries for {distinct:,} of {s.height:,} rows"
     title += f": {amount(s.value.nbytes)} instead of {amount(dense)}" if dense else ""
-    return _titled(ax, title, f"Rows of a table that a sparse gradient lists. {title}.")
+    return _set_title(ax, title, f"Rows of a table that a sparse gradient lists. {title}.")
 
 
-def _checked(x, kind, remedy):
+def _check(x, kind, remedy):
     if not isinstance(x, kind):
         raise TypeError(f"expected a {kind.__name__} to draw, got {type(x).__name__}; {remedy} makes one")
     return x
@@ -202,7 +202,7 @@ def _axes(ax, height):
     ax.spines[["top", "right"]].set_visible(False)
     for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
         text.set_color(INK)
-    figure._repr_mimebundle_ = functools.partial(_described, ax)
+    figure._repr_mimebundle_ = functools.partial(_alternative_text, ax)
     return ax
 
 
@@ -214,14 +214,14 @@ def _count(*axes):
             axis.set_major_formatter("{x:,.0f}")
 
 
-def _titled(ax, title, description):
+def _set_title(ax, title, description):
     """Set the title, and what a screen reader says of the picture: the label of the axes."""
     ax.set_title(title, fontsize="medium")
     ax.set_label(description)
     return ax
 
 
-def _described(ax, include=None, exclude=None):
+def _alternative_text(ax, include=None, exclude=None):
     """Alternative text for notebooks, which ask a figure for this beside its picture."""
     return {}, {kind: {"alt": ax.get_label()} for kind in ("image/png", "image/svg+xml", "image/jpeg")}
 

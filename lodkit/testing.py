@@ -42,7 +42,7 @@ def assert_equal(actual, desired, *, strict=True, err_msg=""):
     AssertionError: actual: values differ first at [1, 0] (row 2): 3 vs 4; 1 of 3 elements differ, by at most 1
     """
     __tracebackhide__ = True
-    _Comparison(_equal, strict, err_msg).compare("actual", actual, desired)
+    _Comparison(_are_equal, strict, err_msg).compare("actual", actual, desired)
 
 
 def assert_allclose(actual, desired, rtol=1e-7, atol=0, *, equal_nan=True, strict=False, err_msg=""):
@@ -67,13 +67,13 @@ def assert_allclose(actual, desired, rtol=1e-7, atol=0, *, equal_nan=True, stric
 
     def close(a, b):
         if a.dtype.kind not in "biufc" or b.dtype.kind not in "biufc":
-            return _equal(a, b)
+            return _are_equal(a, b)
         return np.isclose(a, b, rtol, atol, equal_nan)
 
     _Comparison(close, strict, err_msg).compare("actual", actual, desired)
 
 
-def _equal(a, b):
+def _are_equal(a, b):
     return (a == b) | ((a != a) & (b != b))
 
 

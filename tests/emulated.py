@@ -13,7 +13,7 @@ import simt
 
 import lodkit
 from lodkit.arrays.cuda import launcher, libraries
-from lodkit.arrays.cuda.memory import checked, library_of
+from lodkit.arrays.cuda.memory import check_dtype, library_of
 from lodkit.arrays.cuda.views import View
 from lodkit.arrays.generic import device_of, is_array
 
@@ -112,7 +112,7 @@ class Library(libraries.Library):
         is_copy = not x.numpy.flags.c_contiguous
         if is_copy:
             x = Array(np.ascontiguousarray(x.numpy), x.gpu)
-        return View(x, x.numpy.ctypes.data, x.shape, checked(x.dtype), self, x.gpu, is_copy)
+        return View(x, x.numpy.ctypes.data, x.shape, check_dtype(x.dtype), self, x.gpu, is_copy)
 
     def on(self, device):
         return contextlib.nullcontext()
@@ -150,7 +150,7 @@ class Launcher:
 
     def __call__(self, kernel, blocks, block, args, exact):
         self.launches += 1
-        launcher.passed(args)
+        launcher.pass_arguments(args)
         pointers = [simt.Pointer(elements(a)) if type(a) is View else a for a in args]
         if not exact:
             blocks = min(blocks, 3)

@@ -89,4 +89,4 @@ def on_gpu():
 def forget_libraries():
     """Have array libraries made anew, of the classes that are known now."""
     libraries._library.cache_clear()
-    libraries._made.cache_clear()
+    libraries._make_library.cache_clear()

@@ -15,7 +15,7 @@ import lodkit
 from lodkit import OutputError, arrays
 from lodkit.arrays import pages
 
-BIG = (arrays.BIG // 4 + 1000,)
+BIG = (arrays.BIG_ARRAY_BYTES // 4 + 1000,)
 needs_mappings = pytest.mark.skipif(not hasattr(mmap, "MAP_PRIVATE"), reason="memory comes from NumPy there")
 
 
@@ -146,20 +146,20 @@ def test_memory_is_not_used_again_while_anything_refers_to_it(name):
 
 @needs_mappings
 def test_what_is_kept_is_bounded(monkeypatch):
-    monkeypatch.setattr(pages, "MOST", 4 * arrays.BIG)
-    monkeypatch.setattr(pages, "HOT", 2 * arrays.BIG)
+    monkeypatch.setattr(pages, "MAX_KEPT_BYTES", 4 * arrays.BIG_ARRAY_BYTES)
+    monkeypatch.setattr(pages, "HOT", 2 * arrays.BIG_ARRAY_BYTES)
     held = [lodkit.empty(BIG) for _ in range(6)]
     huge = lodkit.empty(8 * BIG[0])
     del held, huge
-    assert 0 < sum(map(len, pages._hot)) <= 2 * arrays.BIG
-    assert 0 < sum(map(len, pages._hot + pages._kept)) <= 4 * arrays.BIG
+    assert 0 < sum(map(len, pages._hot)) <= 2 * arrays.BIG_ARRAY_BYTES
+    assert 0 < sum(map(len, pages._hot + pages._kept)) <= 4 * arrays.BIG_ARRAY_BYTES
 
 
 @needs_mappings
 def test_what_was_freed_last_is_not_offered_to_the_system(monkeypatch):
     offered = []
     held = [lodkit.empty(BIG) for _ in range(3)]
-    monkeypatch.setattr(pages, "HOT", 2 * arrays.BIG)
+    monkeypatch.setattr(pages, "HOT", 2 * arrays.BIG_ARRAY_BYTES)
     monkeypatch.setattr(pages, "_advise", lambda mapping, advice: offered.append((id(mapping), advice)))
     while held:
         del held[0]

@@ -10,7 +10,7 @@ from samples import CAFFE2
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows, caffe2
-from lodkit.arrays.generic import narrow
+from lodkit.arrays.generic import to_int32
 
 TABLE = np.arange(6, dtype=np.float32).reshape(3, 2)
 LENGTHS, INDICES = np.array([2, 1], np.int32), np.array([0, 1, 2])
@@ -85,10 +85,10 @@ def test_what_just_fits_int32():
 
 
 def test_int32_on_each_device(place):
-    fits = place.home(narrow(place.to(np.array([0, 2**31 - 1]))))
+    fits = place.home(to_int32(place.to(np.array([0, 2**31 - 1]))))
     assert (fits.tolist(), fits.dtype) == ([0, 2**31 - 1], np.int32)
     with pytest.raises(lodkit.DTypeError, match=f"{HUGE} at position 1 of the result is no int32"):
-        narrow(place.to(np.array([5, HUGE])))
+        to_int32(place.to(np.array([5, HUGE])))
 
 
 def test_ids_keep_their_type_and_their_numbers():

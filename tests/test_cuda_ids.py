@@ -29,7 +29,7 @@ WRONG = [*test_id_lists.WRONG, *test_lengths.WRONG, *test_shards.WRONG]
 @pytest.mark.parametrize("few", [0, 1024])
 @pytest.mark.parametrize("name", test_id_lists.RANGES)
 def test_ids_of_every_range(name, few, gpu, monkeypatch):
-    monkeypatch.setattr(small_group_by, "FEW", few)
+    monkeypatch.setattr(small_group_by, "MAX_COMPARED_IDS", few)
     monkeypatch.setattr(sort, "ITEMS", 1)
     monkeypatch.setattr(sort, "WIDE_ITEMS", 1)
     rng = np.random.default_rng(0)

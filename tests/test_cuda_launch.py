@@ -55,10 +55,10 @@ def core(monkeypatch):
     monkeypatch.setattr(launcher, "_core", lambda: made)
     monkeypatch.setattr(launcher, "_loaded", {})
     monkeypatch.setattr(launcher, "machine_code", machine_code)
-    for kept in (launcher._config, launcher._stream, launcher._alone):
+    for kept in (launcher._config, launcher._stream, launcher._is_only_gpu):
         kept.cache_clear()
     yield made
-    for kept in (launcher._config, launcher._stream, launcher._alone):
+    for kept in (launcher._config, launcher._stream, launcher._is_only_gpu):
         kept.cache_clear()
 
 
@@ -181,10 +181,10 @@ def test_machine_code_is_kept_on_disk(tmp_path, monkeypatch):
     monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "cache"))
     names = ("float32*", "int64", "float32*")
     first = launcher.machine_code(_copy, names, (9, 0))
-    compiled = launcher._compiled
-    monkeypatch.setattr(launcher, "_compiled", None)
+    compiled = launcher._compile
+    monkeypatch.setattr(launcher, "_compile", None)
     assert launcher.machine_code(_copy, names, (9, 0)) == first
-    monkeypatch.setattr(launcher, "_compiled", compiled)
+    monkeypatch.setattr(launcher, "_compile", compiled)
     (entry,) = (tmp_path / "cache").iterdir()
     entry.write_bytes(entry.read_bytes()[:-50])
     assert launcher.machine_code(_copy, names, (9, 0))[0][:4] == b"\x7fELF"

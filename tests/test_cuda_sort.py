@@ -205,7 +205,7 @@ class Compute:
 def test_cub_sorts_where_it_is_installed(height, gpu, tiny_tiles, monkeypatch):
     found = Compute()
     monkeypatch.setattr(cub, "compute", lambda: found)
-    monkeypatch.setattr(cub, "LARGE", 300)
+    monkeypatch.setattr(cub, "MIN_SORTED_IDS", 300)
     ids = np.random.default_rng(height).choice([0, height - 1, height, height // 2, -1, 2**40], 300)
     check_sort(gpu, ids, height)
     assert found.bits == [height.bit_length()]
@@ -222,9 +222,9 @@ def test_the_stand_in_for_cub_takes_what_cub_takes():
 
 
 def test_memory_for_runs_that_are_few_is_given_back(gpu, tiny_tiles, monkeypatch):
-    copies, copied = [], runs.copied
-    monkeypatch.setattr(runs, "SPARE", 50)
-    monkeypatch.setattr(runs, "copied", lambda x, out: copies.append(len(out)) or copied(x, out))
+    copies, copied = [], runs.copy_elements
+    monkeypatch.setattr(runs, "MAX_SPARE_BYTES", 50)
+    monkeypatch.setattr(runs, "copy_elements", lambda x, out: copies.append(len(out)) or copied(x, out))
     for ids, sizes in ([3, 1, 3] * 20, [2, 3]), (np.arange(60), []):
         found = runs_of(sort.argsort(gpu(np.array(ids)), 60), 60)
         assert copies == sizes

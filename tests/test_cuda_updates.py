@@ -41,7 +41,7 @@ def test_runs_of_all_lengths(gpu, name, few, monkeypatch):
     """Runs that end at, before and behind tiles, and tiles of tiles; rows outside write nothing."""
     monkeypatch.setattr(offsets.settings, "tile_rows", 3)
     monkeypatch.setattr(offsets.settings, "run_rows", 3)
-    monkeypatch.setattr(small_group_by, "FEW", few)
+    monkeypatch.setattr(small_group_by, "MAX_COMPARED_IDS", few)
     lodkit.bounds_check("clamp")
 
     @settings(deadline=None, max_examples=5)
@@ -160,7 +160,7 @@ def test_what_is_captured_is_not_kept(gpu, count, monkeypatch):
 @pytest.mark.parametrize("at_once", [1 << 30, 0])
 def test_merged_rows_keep_no_more_memory_than_they_need(gpu, at_once, monkeypatch):
     monkeypatch.setattr(merge, "AT_ONCE", at_once)
-    monkeypatch.setattr(runs, "SPARE", 1000)
+    monkeypatch.setattr(runs, "MAX_SPARE_BYTES", 1000)
     merged = SelectedRows._wrap(gpu(np.full(200, 3)), gpu(np.ones((200, 2))), HEIGHT).merge()
     assert to_numpy(merged.value).tolist() == [[200, 200]]
     memory = merged.value.numpy

@@ -19,7 +19,7 @@ import pytest
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.lod.elsewhere import Elsewhere
+from lodkit.lod.elsewhere import MissingName
 from lodkit.registry import Op
 from lodkit.registry.docstrings import entries, sections
 
@@ -112,7 +112,7 @@ def members(cls):
     found = {}
     for base in (c for c in reversed(cls.__mro__) if c.__module__.startswith("lodkit")):
         found |= {name: x for name, x in vars(base).items() if not name.startswith("_")}
-    slots = (types.MemberDescriptorType, Elsewhere)  # attributes, which the class's own text describes
+    slots = (types.MemberDescriptorType, MissingName)  # attributes, which the class's own text describes
     return {name: x for name, x in found.items() if not isinstance(x, slots)}
 
 

@@ -11,7 +11,7 @@ from inferred import described
 import lodkit
 from lodkit import LoDTensor
 from lodkit.paddle import SlotError, infer_op, run_op
-from lodkit.paddle._attributes import OF_ALL, fixed, unread
+from lodkit.paddle._attributes import OF_ALL, fixed_attributes, unread_attributes
 
 SAVED = {
     "padding_idx": -1,
@@ -45,9 +45,9 @@ def test_attributes_of_saved_programs_are_taken():
 @pytest.mark.parametrize("name", lodkit.paddle.TYPES)
 def test_unread_attributes_are_those_that_nothing_reads(name):
     read = inspect.signature(lodkit.paddle.TYPES[name]).parameters
-    assert not unread(name).intersection(read)
-    assert not read.keys() & fixed(name)
-    assert unread(name) >= OF_ALL
+    assert not unread_attributes(name).intersection(read)
+    assert not read.keys() & fixed_attributes(name)
+    assert unread_attributes(name) >= OF_ALL
 
 
 def test_attributes_of_one_value_are_taken_and_others_refused():

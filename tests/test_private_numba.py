@@ -153,11 +153,11 @@ def test_an_entry_serves_further_types():
     first = numba.njit(lambda x: x[0])
     kind, frozen = numba.typeof(np.ones(2)), np.ones(2)
     frozen.flags.writeable = False
-    assert private.writable(numba.typeof(frozen)) == kind == private.writable(kind)
-    assert private.writable(numba.int64) is numba.int64
+    assert private.to_writable(numba.typeof(frozen)) == kind == private.to_writable(kind)
+    assert private.to_writable(numba.int64) is numba.int64
     some, other = np.ones(2), np.ones((1, 2))
-    assert private.writable(numba.typeof((some, frozen))) == numba.typeof((some, some))
-    assert private.writable(numba.typeof((frozen, 1, other))) == numba.typeof((some, 1, other))
+    assert private.to_writable(numba.typeof((some, frozen))) == numba.typeof((some, some))
+    assert private.to_writable(numba.typeof((frozen, 1, other))) == numba.typeof((some, 1, other))
     for _ in range(2):  # as two threads do whose first calls meet: of two equal entries none would be found
         private.share_entry(first, (numba.typeof(frozen),), first.compile((kind,)))
     first.compile = None

@@ -49,11 +49,11 @@ def transcendental(width):
         x, y = simd.load(a, 0, 0, width), simd.load(b, 0, 0, width)
         simd.store(out, 0, 0, simd.exp(x))
         simd.store(out, 1, 0, simd.log(simd.exp(y)))
-        simd.store(out, 2, 0, simd.finite(x))
+        simd.store(out, 2, 0, simd.zero_nonfinite(x))
         simd.store(out, 3, 0, simd.div(x, simd.mul_rounded(y, y)))
         simd.store(out, 4, 0, simd.sqrt(x))
         simd.store(out, 5, 0, simd.narrow(out, simd.widen(y)))
-        simd.store(out, 6, 0, simd.if_positive(x, y))
+        simd.store(out, 6, 0, simd.zero_unless_positive(x, y))
         simd.store(out, 7, 0, simd.sub(simd.erfc(y), simd.like(y, 1.0)))
 
     return kernel
@@ -271,8 +271,8 @@ def test_lanes_are_reduced_by_halves(width, step):
 def test_lanes_that_are_finite_or_minus_infinite(dtype, odd, width):
     def kernel(a, b, out):
         x = simd.load(b, 0, 0, width)
-        out[1, 0] = simd.all_finite(x)
-        simd.store(out, 0, 0, simd.unless_minus_inf(simd.load(a, 0, 0, width), x))
+        out[1, 0] = simd.is_finite(x)
+        simd.store(out, 0, 0, simd.zero_at_minus_inf(simd.load(a, 0, 0, width), x))
 
     a, b = np.ones((1, width), dtype), np.full((1, width), -1e30, dtype)
     b[0, -1] = odd

@@ -160,7 +160,7 @@ def test_rows_that_are_not_aligned():
 def test_prefetch_and_rolled_change_nothing():
     def kernel(a, b, out):
         for i in range(len(out)):
-            simd.rolled()
+            simd.keep_loop_rolled()
             simd.prefetch(a, i, 0, 256)
             simd.prefetch_lanes(a, i, 0, 100, True, 2)
             simd.prefetch_lanes(a, i, 0, 3, False, 3)

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from lodkit.jit import Bytes, Flags, Numbers, Table, typed
+from lodkit.jit import Bytes, Flags, Numbers, Table, compile_typed
 
 pytestmark = pytest.mark.jit
 
@@ -27,7 +27,7 @@ def arguments():
 
 
 def test_one_compilation_serves_read_only_arrays():
-    function, given = typed(add_up), arguments()
+    function, given = compile_typed(add_up), arguments()
     assert function.code(*given) == add_up(*given) == 224
     for x in given[:4]:
         x.flags.writeable = False
@@ -38,7 +38,7 @@ def test_one_compilation_serves_read_only_arrays():
 
 def test_other_sizes_of_elements_are_refused():
     numbers, *others = arguments()
-    code = typed(add_up).code
+    code = compile_typed(add_up).code
     with pytest.raises((TypeError, ValueError)):
         code(numbers.astype(np.int32), *others)
     with pytest.raises(TypeError):

@@ -31,8 +31,8 @@ CALLS = {
     "compiled segments": lambda name: conversions.to_offsets(np.array([1, 2]), name, 3),
     "an activation": lambda name: recurrent.activate(name, X),
     "its slope": lambda name: recurrent.slope(name, X),
-    "compiled activation": gates.numbered,
-    "an operation": lambda name: arithmetic.finished(GRAD, GRAD, name),
+    "compiled activation": gates.number_functions,
+    "an operation": lambda name: arithmetic.finish_gradient(GRAD, GRAD, name),
     "compiled operation": lambda name: sequence_arithmetic.values_grad(name, False, X, GRAD, X, OFFSETS),
 }
 

@@ -29,7 +29,7 @@ class Launch:
         ]
         for patch in self.patches:
             patch.start()
-        for kept in (launcher._config, launcher._stream, launcher._alone):
+        for kept in (launcher._config, launcher._stream, launcher._is_only_gpu):
             kept.cache_clear()
         library = OnHost()
         arrays = [View(None, 4096 * i, (1000, 64), np.dtype("float32"), library, 0) for i in range(6)]
@@ -42,7 +42,7 @@ class Launch:
 
         for patch in self.patches:
             patch.stop()
-        for kept in (launcher._config, launcher._stream, launcher._alone):
+        for kept in (launcher._config, launcher._stream, launcher._is_only_gpu):
             kept.cache_clear()
 
     def time_launch(self):

@@ -1,6 +1,6 @@
 """Arrays of any device: allocation, checks, casts, transfer."""
 
-from .checks import MOST, Scalar, checker, integer, is_integer, is_number, is_scalar, listed
+from .checks import MAX_INT64, Scalar, checker, integer, is_integer, is_number, is_scalar, to_tuple
 from .generic import (
     are_apart,
     cast,
@@ -10,16 +10,16 @@ from .generic import (
     holds_rows,
     is_array,
     may_share_memory,
-    narrow,
     one_device,
     parts,
     refuse_overlap,
+    to_int32,
     zeros_like,
 )
 from .numpy_arrays import (
     ALIGNED,
     AS_THEY_ARE,
-    BIG,
+    BIG_ARRAY_BYTES,
     FLOATS,
     OWN,
     SMALL_TYPES,

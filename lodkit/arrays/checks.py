@@ -12,7 +12,7 @@ import numpy as np
 
 from .tensors import array_of, is_cpu_tensor
 
-MOST = (1 << 63) - 1
+MAX_INT64 = (1 << 63) - 1
 
 
 class Scalar:
@@ -53,10 +53,10 @@ def integer(value, name):
 
 def is_plain_integer(value):
     """True if a value is a Python integer of 64 bits; NumPy's small integers would overflow in kernels."""
-    return type(value) is int and -MOST <= value <= MOST
+    return type(value) is int and -MAX_INT64 <= value <= MAX_INT64
 
 
-def listed(value, what):
+def to_tuple(value, what):
     """A list of integers as a tuple; ``what`` names the operator and the attribute in the error for other values."""
     if not (isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim == 1)):
         raise TypeError(f"{what} must be a list of integers, got {value!r}")
@@ -102,7 +102,7 @@ class Check:
 
     def error(self, value):
         text = f"{self.operator}: {self.name} must be {self.expected}, got {value!r:.200}"
-        if is_integer(value) and "integer" in self.expected and abs(int(value)) > MOST:
+        if is_integer(value) and "integer" in self.expected and abs(int(value)) > MAX_INT64:
             return ValueError(f"{text}, which 64 bits do not hold")
         kinds = tuple(map(type, self.choices or ()))
         alike = isinstance(value, kinds) and not isinstance(value, bool)
@@ -134,7 +134,7 @@ def checker(hint, name, operator):
     for h in hints:
         if typing.get_origin(h) is typing.Literal:
             choices = typing.get_args(h)
-            tests.insert(0, _among(frozenset(choices)))
+            tests.insert(0, _is_choice(frozenset(choices)))
             words.append("one of " + ", ".join(map(repr, choices)))
         else:
             test, expected = PLAIN.get(h, (lambda value: True, "any value"))
@@ -147,5 +147,5 @@ def checker(hint, name, operator):
     return check
 
 
-def _among(choices):
+def _is_choice(choices):
     return lambda value: isinstance(value, _WORDS) and value in choices

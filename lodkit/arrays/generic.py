@@ -7,7 +7,7 @@ import numpy as np
 from ..base.errors import DeviceError, DTypeError, OutputError
 from .devices import is_strided
 from .numpy_arrays import native, plain_array
-from .recorded import on_tape, plain_view
+from .recorded import is_on_tape, plain_view
 from .remedies import remedy_for
 from .tensors import array_of, is_cpu_tensor, is_tensor
 
@@ -17,7 +17,8 @@ def refuse_overlap(name, array, others, names=()):
     plain = type(array) is np.ndarray
     own = plain and array.flags.owndata
     for i, other in enumerate(others):
-        if plain and type(other) is np.ndarray:  # a third of the time; a sixth for arrays with memory of their own
+        # Takes a third of the time; a sixth for arrays with memory of their own.
+        if plain and type(other) is np.ndarray:
             overlaps = other is array if own and other.flags.owndata else np.may_share_memory(array, other)
         else:
             overlaps = any(may_share_memory(array, part) for part in parts(other))
@@ -45,7 +46,8 @@ def holds_rows(x):
 
 def exports_cuda(x):
     """True if ``x`` is an array of a CUDA library."""
-    if is_tensor(x):  # whose interface takes 2 us
+    # The interface of a tensor takes 2 us.
+    if is_tensor(x):
         if x.is_cuda and x.requires_grad:
             raise _requires_grad(x)
         return x.is_cuda and is_strided(x)
@@ -109,27 +111,27 @@ def zeros_like(x):
     return full_like(x, 0)
 
 
-def narrow(x):
+def to_int32(x):
     """Convert int64 to int32, on the device of the array; DTypeError on overflow. On a GPU none may be negative."""
 
-    def too_large(numbers, at):
+    def overflow_error(numbers, at):
         number = numbers.reshape(-1)[at]
         return DTypeError(f"{number} at position {at} of the result is no int32; lodkit's own operators give int64")
 
     if isinstance(x, np.ndarray):
         result = x.astype(np.int32, copy=False)
         if not np.array_equal(result, x):
-            raise too_large(x, int(np.argmax(result.reshape(-1) != x.reshape(-1))))
+            raise overflow_error(x, int(np.argmax(result.reshape(-1) != x.reshape(-1))))
         return result
     from .cuda import checked_ids
 
-    checked_ids(x, 1 << 31, "the result", too_large)
+    checked_ids(x, 1 << 31, "the result", overflow_error)
     return cast(x, np.int32)
 
 
 def flat(x):
     """Flatten an array, on its device, or a list."""
-    if on_tape(x):
+    if is_on_tape(x):
         return x.reshape(-1)
     if isinstance(x, np.ndarray) or not is_array(x):
         return plain_array(x, "an input").reshape(-1)

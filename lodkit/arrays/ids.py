@@ -10,7 +10,7 @@ from .numpy_arrays import integers
 
 
 @njit
-def any_outside(ids, height):
+def has_outside(ids, height):
     # Without an early exit the loop vectorises. Negative ids are huge as unsigned numbers.
     bad, limit = False, np.uint64(height)
     for i in range(len(ids)):
@@ -33,7 +33,7 @@ def ids_in_range(ids, height, name="ids", error=None):
     """Ids as C-contiguous int64, each in ``[0, height)`` now: for kernels that look at each id again."""
     ids = integers(ids, name)
     flat = ids if ids.ndim == 1 else ids.reshape(-1)
-    if any_outside(flat, height):
+    if has_outside(flat, height):
         at = int(np.argmax((flat < 0) | (flat >= height)))
         raise error(ids, at) if error else bad_id(ids, height, name, at)
     return ids

@@ -12,7 +12,7 @@ import weakref
 
 import numpy as np
 
-MOST = 1 << 28  # kept bytes
+MAX_KEPT_BYTES = 1 << 28
 #: Bytes that are kept as they are. To offer memory to the system tells every CPU that has used it: 0.05 ms of the 1.5
 #: of a call with a result of 4 MiB on two threads.
 HOT = 1 << 25
@@ -26,7 +26,7 @@ def allocate(size):
     """Allocate an uninitialised array of at least ``size`` bytes."""
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.empty(size, np.uint8)
-    return np.asarray(_Owner(_taken(size) or _mapped(size)))
+    return np.asarray(_Owner(_take_mapping(size) or _map_pages(size)))
 
 
 class _Owner:
@@ -40,24 +40,26 @@ class _Owner:
     def __init__(self, mapping):
         address = np.frombuffer(mapping, np.uint8).__array_interface__["data"][0]
         self.__array_interface__ = {"data": (address, False), "shape": (len(mapping),), "typestr": "|u1", "version": 3}
-        self.__mapping = mapping  # also where nothing is kept any more, as Python ends
+        # Held by each mapping too: nothing is kept any more as Python ends.
+        self.__mapping = mapping
         weakref.finalize(self, _keep, mapping).atexit = False
 
 
-def _taken(size):
+def _take_mapping(size):
     """Take the smallest kept mapping of ``size`` to ``2 * size`` bytes, if any; one as it is before one of its size."""
     found = [(len(m), place is _kept, m, place) for place in (_hot, _kept) for m in tuple(place)]
     for length, _, mapping, place in sorted(found, key=lambda each: each[:2]):
         if size <= length <= 2 * size:
             try:
                 place.remove(mapping)
-            except ValueError:  # another thread took it
+            except ValueError:
+                # Another thread took it.
                 continue
             return mapping
     return None
 
 
-def _mapped(size):
+def _map_pages(size):
     """Make a private mapping; Python's default, a shared one, is visible to forks and gets no huge pages."""
     try:
         mapping = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -69,18 +71,19 @@ def _mapped(size):
 
 def _keep(mapping):
     """Keep a mapping whose array is gone, and offer older ones to the system."""
-    if HOT < len(mapping) <= MOST:
+    if HOT < len(mapping) <= MAX_KEPT_BYTES:
         _advise(mapping, "MADV_FREE")
         _kept.append(mapping)
-    elif len(mapping) <= MOST:
+    elif len(mapping) <= MAX_KEPT_BYTES:
         _hot.append(mapping)
     while sum(map(len, tuple(_hot))) > HOT:
         for oldest in _hot[:1]:
-            with contextlib.suppress(ValueError):  # another thread took it
+            # Another thread took it.
+            with contextlib.suppress(ValueError):
                 _hot.remove(oldest)
                 _advise(oldest, "MADV_FREE")
                 _kept.append(oldest)
-    while _kept and sum(map(len, (*_hot, *_kept))) > MOST:
+    while _kept and sum(map(len, (*_hot, *_kept))) > MAX_KEPT_BYTES:
         del _kept[:1]
 
 

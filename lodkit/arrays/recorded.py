@@ -30,7 +30,8 @@ hooks = types.SimpleNamespace(
     call_recorded=None,
     differentiate=None,
 )
-state = types.SimpleNamespace(open=0)  # tapes open in any thread: all that a call checks
+# Tapes open in any thread: the only number that a call checks.
+state = types.SimpleNamespace(open=0)
 
 UFUNCS: dict[Any, tuple] = {}  # ufunc -> a gradient per input: function of (xp, grad, out, *inputs)
 FUNCTIONS: dict[Any, Callable] = {}  # NumPy function -> the same of recorded arrays
@@ -59,13 +60,14 @@ class Function(NamedTuple):
 class RecordedArray(np.ndarray):
     """An array whose arithmetic open tapes record: the result of an operator on one, or a parameter."""
 
+    # The array that it views: the variable. Unset on arrays that NumPy derived unseen.
     _plain: np.ndarray
-    __slots__ = ("_plain",)  # the array that it views: the variable. Unset on what NumPy derived unseen.
+    __slots__ = ("_plain",)
 
     def __array_finalize__(self, of):
         """Refuse what NumPy makes of a recorded array without asking it, while a tape is open: ``plain.dot(w)``."""
         if isinstance(of, RecordedArray) and hooks.open_tapes():
-            not_recorded("a method of a plain array, or a function that NumPy does not announce,", DISPATCHED)
+            refuse_unrecorded("a method of a plain array, or a function that NumPy does not announce,", DISPATCHED)
 
     @property
     def __array_priority__(self):
@@ -85,19 +87,19 @@ class RecordedArray(np.ndarray):
         name = f"np.{ufunc.__name__}"
         if method == "reduce" and (reduction := FUNCTIONS.get(f"{name}.reduce")):
             kwargs.setdefault("axis", 0)
-            return reduction(*inputs, **kwargs) if out is None else not_recorded(f"{name}.reduce with out=")
+            return reduction(*inputs, **kwargs) if out is None else refuse_unrecorded(f"{name}.reduce with out=")
         if method != "__call__":
-            not_recorded(f"{name}.{method}")
+            refuse_unrecorded(f"{name}.{method}")
         if unknown := kwargs.keys() - _SETTINGS:
-            not_recorded(f"{name} with {', '.join(unknown)}=")
+            refuse_unrecorded(f"{name} with {', '.join(unknown)}=")
         rules = UFUNCS.get(ufunc)
         if out is not None:
-            return _in_place(name, ufunc, rules, inputs, out, kwargs)
+            return _run_in_place(name, ufunc, rules, inputs, out, kwargs)
         plain = tuple(map(operand, inputs))
         made = ufunc(*plain, **kwargs)
         if isinstance(made, tuple) or (rules is None and made.dtype.kind not in "biu"):
-            not_recorded(name)
-        return made if rules is None else computed(name, partials(rules), plain, made)
+            refuse_unrecorded(name)
+        return made if rules is None else record_result(name, partials(rules), plain, made)
 
     def __array_function__(self, func, types, args, kwargs):
         if not hooks.open_tapes():
@@ -111,7 +113,7 @@ class RecordedArray(np.ndarray):
                     hooks.written(made)
             return views_of(_parameters_in((args, kwargs)), made)
         known = FUNCTIONS.get(func)
-        return known(*args, **kwargs) if known else not_recorded(f"np.{func.__name__}")
+        return known(*args, **kwargs) if known else refuse_unrecorded(f"np.{func.__name__}")
 
     def __reduce_ex__(self, protocol):
         return plain_view(self).__reduce_ex__(protocol)
@@ -170,17 +172,17 @@ def _parameters_in(arguments):
     return found
 
 
-def on_tape(x):
+def is_on_tape(x):
     """True for a recorded array while a tape is open."""
     return isinstance(x, RecordedArray) and bool(hooks.open_tapes())
 
 
 def is_recorded(x):
     """True for an array whose history would be lost as a plain one: a parameter, or a result on an open tape."""
-    return type(x) is Parameter or on_tape(x)
+    return type(x) is Parameter or is_on_tape(x)
 
 
-def tracked(x):
+def track(x):
     """A floating array as a recorded one while a tape is open."""
     if state.open and type(x) is np.ndarray and x.dtype.kind == "f" and hooks.open_tapes():
         return recorded(x)
@@ -198,7 +200,7 @@ def operand(x):
     """The variable behind a recorded array; other values as they are, lists as arrays."""
     if isinstance(x, RecordedArray):
         if not hasattr(x, "_plain"):
-            not_recorded("what NumPy made of it")
+            refuse_unrecorded("what NumPy made of it")
         if type(x) is Parameter:
             hooks.reads(x._plain)
         return x._plain
@@ -218,11 +220,12 @@ def map_arrays(function, x):
     return {k: map_arrays(function, v) for k, v in x.items()} if type(x) is dict else x
 
 
-def computed(name, rule, inputs, made):
+def record_result(name, rule, inputs, made):
     """Record ``made``, a result of ``inputs``, and return it; numbers that have no gradient stay plain."""
-    made = np.asarray(made)  # ufuncs of 0-d arrays give scalars
+    # Ufuncs of 0-d arrays give scalars.
+    made = np.asarray(made)
     if made.dtype.kind != "f":
-        return made if made.dtype.kind in "biu" else not_recorded(f"{name} to {made.dtype}")
+        return made if made.dtype.kind in "biu" else refuse_unrecorded(f"{name} to {made.dtype}")
     if any(made is x for x in inputs):
         made = made.view()  # another variable
     hooks.record(Function(name, rule), inputs, {}, made)
@@ -238,7 +241,7 @@ def partials(rules):
             grad, *inputs = (x if np.isscalar(x) else xp.asarray(x) for x in (grad, *inputs))
         with np.errstate(all="ignore"):
             return tuple(
-                fitted(xp, by(xp, grad, call.outputs[0], *inputs), x)
+                sum_to_shape(xp, by(xp, grad, call.outputs[0], *inputs), x)
                 if wanted and getattr(x.dtype, "kind", "f") == "f"
                 else None
                 for by, x, wanted in zip(rules, inputs, call.wanted, strict=True)
@@ -261,7 +264,7 @@ def library_of(x):
     return library(x).namespace()
 
 
-def fitted(xp, grad, x):
+def sum_to_shape(xp, grad, x):
     """Sum a gradient over the axes along which ``x`` was broadcast, in the type of ``x``."""
     extra = grad.ndim - x.ndim
     axes = tuple(i for i in range(grad.ndim) if i < extra or (x.shape[i - extra] == 1 and grad.shape[i] != 1))
@@ -272,10 +275,10 @@ def fitted(xp, grad, x):
     return xp.asarray(grad if grad.dtype == x.dtype else xp.astype(grad, x.dtype))
 
 
-def _in_place(name, ufunc, rules, inputs, out, kwargs):
+def _run_in_place(name, ufunc, rules, inputs, out, kwargs):
     """Run a ufunc into a recorded array: tapes keep a copy of its earlier numbers, and see another variable."""
     if rules is None or len(out) != 1:
-        not_recorded(f"{name} with out=")
+        refuse_unrecorded(f"{name} with out=")
     if not isinstance(out[0], RecordedArray):
         raise TypeError(
             f"{name}: out= is a plain array, whose later uses no tape would see; make a new array (without out=, and "
@@ -283,13 +286,14 @@ def _in_place(name, ufunc, rules, inputs, out, kwargs):
             "out[...] = lodkit.stop_gradient(x)"
         )
     plain = tuple(map(operand, inputs))
-    return written(name, partials(rules), plain, out[0], ufunc(*plain, **kwargs))
+    return record_write(name, partials(rules), plain, out[0], ufunc(*plain, **kwargs))
 
 
-def written(name, rule, inputs, target, made, key=...):
+def record_write(name, rule, inputs, target, made, key=...):
     """Record a write of ``made``, a result of ``inputs``, to a recorded array, and do it."""
     array = operand(target)
-    array.copy()[key] = made  # raises before anything is written
+    # Raises before anything is written.
+    array.copy()[key] = made
     before = hooks.before_write(array)
     array[key] = made
     hooks.record(Function(name, rule), tuple(before if x is array else x for x in inputs), {}, array)
@@ -299,16 +303,16 @@ def written(name, rule, inputs, target, made, key=...):
 def refuse(x, what):
     """Raise if a function that is not recorded takes ``x``, a recorded array, while a tape is open."""
     if hooks.open_tapes():
-        not_recorded(what)
+        refuse_unrecorded(what)
     return plain_view(x)
 
 
 def refuse_lists(x):
     """Return nested lists; raise if a tape is open and they hold recorded arrays, whose history lists would lose."""
     if state.open and hooks.open_tapes():
-        map_arrays(lambda _: not_recorded("a list", "np.stack and np.concatenate are recorded"), x)
+        map_arrays(lambda _: refuse_unrecorded("a list", "np.stack and np.concatenate are recorded"), x)
     return x
 
 
-def not_recorded(what, remedy=REMEDY):
+def refuse_unrecorded(what, remedy=REMEDY):
     raise TypeError(f"{what} of arrays on a tape is not recorded; {remedy}")

@@ -29,7 +29,7 @@ def conversion_of(x: Any, wanted: Wanted = "array") -> str | None:
     """Return the conversion of ``x``, with ``{}`` for its name; None if there is none."""
     if type(x).__name__ == "PackedRows":
         return "lodkit.dequantize_rows({}), or call lodkit.quantized_embedding_bag"
-    made = _listed(x, wanted)
+    made = _look_up(x, wanted)
     if made is None and isinstance(x, numbers.Number | np.generic):  # nothing makes sequences of it
         return None if wanted == "LoDTensor" else "[{}]"
     made = made or next((call for method, call in PROTOCOLS.items() if hasattr(type(x), method)), None)
@@ -37,7 +37,7 @@ def conversion_of(x: Any, wanted: Wanted = "array") -> str | None:
     return f"LoDTensor({made}, [lengths])" if flat else made
 
 
-def _listed(x, wanted):
+def _look_up(x, wanted):
     """What the table says of the type."""
     for kind in type(x).__mro__:
         library, _, inner = kind.__module__.partition(".")

@@ -12,7 +12,7 @@ import operator
 import numpy as np
 
 from ..base.errors import LoDError, SizeError
-from .checks import MOST
+from .checks import MAX_INT64
 
 
 @contextlib.contextmanager
@@ -37,21 +37,23 @@ def size_product(sizes, what):
 
 def checked_size(size, what, verb="is"):
     """A size that Python computed, which has integers of any size."""
-    if size > MOST:
-        raise too_large(size, what, verb)
+    if size > MAX_INT64:
+        raise size_error(size, what, verb)
     return size
 
 
-def too_large(size, what, verb="is"):
+def size_error(size, what, verb="is"):
     """The error for a size that no offset of 64 bits holds."""
-    return LoDError(f"{what} {verb} {size}, more than int64 holds ({MOST} = 2**63 - 1); give fewer or smaller ones")
+    return LoDError(
+        f"{what} {verb} {size}, more than int64 holds ({MAX_INT64} = 2**63 - 1); give fewer or smaller ones"
+    )
 
 
 def size_products(sizes, by, what):
     """The products of the elements of two arrays of sizes, or of an array and a number."""
     found = sizes * by
-    if found.size and np.multiply(sizes, by, dtype=np.float64).max() >= float(MOST):
+    if found.size and np.multiply(sizes, by, dtype=np.float64).max() >= float(MAX_INT64):
         most = np.multiply(sizes, by, dtype=object).max()
-        if most > MOST:
-            raise too_large(most, what)
+        if most > MAX_INT64:
+            raise size_error(most, what)
     return found

@@ -42,7 +42,7 @@ def array_of(tensor, name, *, record=True):
     """
     array = plain_array_of(tensor)
     if array is None:
-        array = _unusual(tensor, name, record)
+        array = _read_unusual(tensor, name, record)
     return array
 
 
@@ -50,9 +50,10 @@ def plain_array_of(tensor):
     """A NumPy array over the memory of an ordinary tensor, in 0.5 us; None for one that ``array_of`` looks at."""
     try:
         have = tensor.untyped_storage().nbytes()
-        if have == tensor.nbytes and tensor.is_contiguous() and not tensor.storage_offset():  # a whole one, in 0.25 us
+        # A whole tensor, in 0.25 us.
+        if have == tensor.nbytes and tensor.is_contiguous() and not tensor.storage_offset():
             return tensor.numpy()
-        return tensor.numpy() if _needed(tensor) <= have else None
+        return tensor.numpy() if _needed_bytes(tensor) <= have else None
     except (RuntimeError, TypeError):
         return None
 
@@ -85,14 +86,14 @@ def traced_array_of(tensor):
     return tensor.numpy()
 
 
-def _unusual(tensor, name, record):
+def _read_unusual(tensor, name, record):
     """The array of a tensor that ``Tensor.numpy`` refuses."""
     torch = sys.modules["torch"]
     if record and tensor.requires_grad and torch.is_grad_enabled():
         raise TypeError(
             f"{name} requires grad, which lodkit's operators do not record: differentiate by the function of the same "
             f"name in lodkit.interop.torch, update under torch.no_grad() or by lodkit.interop.torch.optim, or pass "
-            f"{_short(name)}.detach()"
+            f"{_short_name(name)}.detach()"
         )
     check_dense(tensor, name)
     try:
@@ -101,7 +102,8 @@ def _unusual(tensor, name, record):
         return plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
     except TypeError as error:
         raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .float()") from error
-    except RuntimeError as error:  # of subclasses without memory: of vmap, grad and compile
+    except RuntimeError as error:
+        # Subclasses without memory raise, as tensors of vmap, grad and compile.
         raise TypeError(
             f"{name} is a {type(tensor).__name__} whose memory cannot be reached ({error}); torch.func and vmap "
             "are not supported; inside torch.compile call the functions of lodkit.interop.torch"
@@ -113,7 +115,7 @@ def check_dense(tensor, name):
     strided = sys.modules["torch"].strided
     if tensor.layout is strided and tensor.is_cpu and not tensor.is_nested and not tensor.is_quantized:
         return tensor
-    short = _short(name)
+    short = _short_name(name)
     if tensor.is_nested:
         raise TypeError(f"{name} is a nested tensor, not a dense one; convert it: LoDTensor.from_torch({short})")
     if tensor.layout is not strided:
@@ -128,7 +130,7 @@ def check_dense(tensor, name):
     raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .dequantize()")
 
 
-def _short(name):
+def _short_name(name):
     return name.rpartition(": ")[2]
 
 
@@ -137,7 +139,7 @@ def check_storage(tensor, name):
     have = tensor.untyped_storage().nbytes()
     if have == tensor.nbytes and tensor.is_contiguous() and not tensor.storage_offset():
         return tensor
-    needed = _needed(tensor)
+    needed = _needed_bytes(tensor)
     if needed > have:
         raise LodkitError(
             f"{name} of shape {tuple(tensor.shape)} needs {needed} bytes, its storage has {have} now: it was resized "
@@ -146,7 +148,7 @@ def check_storage(tensor, name):
     return tensor
 
 
-def _needed(tensor):
+def _needed_bytes(tensor):
     """Bytes from the start of a tensor's storage to its last element."""
     start, size = tensor.storage_offset(), tensor.itemsize
     if tensor.is_contiguous():
@@ -197,12 +199,12 @@ def tensor_of(array, like=None):
     try:
         made = torch.from_numpy(array) if array.flags.writeable else torch.from_dlpack(array)
     except (TypeError, ValueError, BufferError):
-        made = _copied(torch, array)
+        made = _copy_to_torch(torch, array)
     halved = like is not None and like.dtype is torch.bfloat16 and made.dtype is torch.float32
     return made.to(torch.bfloat16) if halved else made
 
 
-def _copied(torch, array):
+def _copy_to_torch(torch, array):
     try:
         return torch.from_numpy(np.array(array, array.dtype.newbyteorder("="), order="C"))
     except (TypeError, ValueError) as error:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.errors import DeviceError
 from .generic import device_of
-from .recorded import not_recorded, on_tape
+from .recorded import is_on_tape, refuse_unrecorded
 from .tensors import is_tensor, numbers_of
 
 _TO_CUDA = {
@@ -26,18 +26,19 @@ def to_device(array, device):
     if device_of(array) == device:
         return array
     if is_tensor(array) and device == "cuda":
-        return _moved(array)
-    if on_tape(array):
-        not_recorded("moving to another device")
+        return _move_to_cuda(array)
+    if is_on_tape(array):
+        refuse_unrecorded("moving to another device")
     if device == "cuda":
         return _to_cuda(array)
     result = _to_cpu(array)
     if "lodkit.arrays.cuda.views" in sys.modules:
-        sys.modules["lodkit.arrays.cuda.views"].raise_pending()  # the copy synchronised
+        # The copy synchronised.
+        sys.modules["lodkit.arrays.cuda.views"].raise_pending()
     return result
 
 
-def _moved(tensor):
+def _move_to_cuda(tensor):
     try:
         return tensor.cuda()
     except (RuntimeError, AssertionError) as error:
@@ -61,7 +62,8 @@ def _to_cuda(array):
     for name in sorted(_TO_CUDA, key=lambda name: (name == "numba.cuda", name not in sys.modules)):
         try:
             return _TO_CUDA[name](importlib.import_module(name), array)
-        except Exception as error:  # no library, no driver, no GPU: each has its own kind
+        except Exception as error:
+            # Without a library, driver or GPU, each raises its own kind.
             reason = " ".join(str(error).replace(":", " ").split()) or type(error).__name__
             failures.append(f"{name}: {reason}")
     raise DeviceError(

@@ -46,7 +46,7 @@ def replacing(path):
 def check_regular(path, done):
     """Refuse a directory, pipe or device: some have no end, and opening others waits. What is not there passes."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise _not_regular(path, done)
+        raise _not_regular_error(path, done)
 
 
 def open_regular(path, buffering=-1):
@@ -58,14 +58,14 @@ def open_regular(path, buffering=-1):
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _not_regular(path, "read")
+            raise _not_regular_error(path, "read")
         return open(handle, "rb", buffering)
     except BaseException:
         os.close(handle)
         raise
 
 
-def _not_regular(path, done):
+def _not_regular_error(path, done):
     return OSError(f"{os.fsdecode(path)!r} is no regular file, and is not {done}; give another path")
 
 
@@ -84,7 +84,7 @@ def _draft(folder, name):
     replaced = fcntl and os.path.exists(os.path.join(folder, name))
     while True:
         path = os.path.join(folder, f".{name}.{uuid.uuid4().hex[:8]}.draft")
-        file = open(path, "xb", opener=_private if replaced else None)  # noqa: SIM115  the caller closes it
+        file = open(path, "xb", opener=_open_private if replaced else None)  # noqa: SIM115  the caller closes it
         try:
             if fcntl:
                 fcntl.flock(file, fcntl.LOCK_EX)
@@ -95,7 +95,7 @@ def _draft(folder, name):
         file.close()  # removed before it was locked
 
 
-def _private(path, flags):
+def _open_private(path, flags):
     return os.open(path, flags, 0o600)
 
 

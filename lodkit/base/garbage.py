@@ -39,7 +39,7 @@ def _restore():
         gc.set_threshold(*_thresholds)
 
 
-def _in_child():
+def _renew_in_child():
     """Collect again in a process that was forked while another thread was inside, which it does not have."""
     global _inside, _lock
     _lock = threading.Lock()
@@ -49,4 +49,4 @@ def _in_child():
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+    os.register_at_fork(after_in_child=_renew_in_child)

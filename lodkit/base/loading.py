@@ -64,7 +64,7 @@ def module_above(name):
 
 def _take_locks():
     """Wait until no thread imports or compiles. Ctrl-C waits: Python would fork in spite of it."""
-    taken = _taken()
+    taken = _taken_locks()
     with uninterrupted():
         for each in locks:
             each.acquire()
@@ -73,13 +73,13 @@ def _take_locks():
             wait()
 
 
-def _taken():
+def _taken_locks():
     """Locks that this thread has taken for a fork; none if that began before these hooks were registered."""
     return vars(_forking).setdefault("taken", [])
 
 
 def _return_locks():
-    taken = _taken()
+    taken = _taken_locks()
     while taken:
         taken.pop().release()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 
 STROKE = 'fill="none" stroke="currentColor"'
-_LONGEST = 3000  # characters of folded text
+_MAX_FOLDED_CHARACTERS = 3000
 _STYLE = (  # the class stands twice to outweigh Jupyter's own rules, which align text on the right
     ".lodkit.lodkit table{table-layout:auto;margin:.3em 0;border-collapse:collapse}"
     ".lodkit.lodkit caption{text-align:left;font-weight:bold;padding:.3em 0;color:inherit}"
@@ -70,7 +70,7 @@ def svg(said, width, height, inner, anchor="middle"):
 
 def details(heading, text, opened=False):
     """Text that is folded away until somebody asks."""
-    text = text if len(text) <= _LONGEST else text[:_LONGEST] + " ..."
+    text = text if len(text) <= _MAX_FOLDED_CHARACTERS else text[:_MAX_FOLDED_CHARACTERS] + " ..."
     return folded(heading, f"<pre>{escape(text)}</pre>", opened)
 
 

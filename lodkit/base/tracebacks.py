@@ -33,7 +33,7 @@ def shorten(error):
     if full():
         return
     frames = _frames(error)
-    if not (frames and _on_purpose(error, frames[-1])):
+    if not (frames and _is_raised(error, frames[-1])):
         return
     error._lodkit_raised = True  # its innermost frame is another one from here on
     _cut(error, frames)
@@ -50,23 +50,23 @@ def _frames(error):
 
 
 def _cut(error, frames):
-    kept = [trace for trace in frames if not _inside(trace)]
+    kept = [trace for trace in frames if not _is_inside(trace)]
     for trace, following in itertools.pairwise([*kept, None]):
         trace.tb_next = following
     error.__traceback__ = kept[0] if kept else None
 
 
-def _on_purpose(error, innermost):
+def _is_raised(error, innermost):
     if hasattr(error, "_lodkit_raised"):
         return True
-    if isinstance(error, LodkitError) or not _inside(innermost):
+    if isinstance(error, LodkitError) or not _is_inside(innermost):
         return isinstance(error, LodkitError)
     import linecache
 
     return linecache.getline(innermost.tb_frame.f_code.co_filename, innermost.tb_lineno).lstrip().startswith("raise")
 
 
-def _inside(trace):
+def _is_inside(trace):
     return trace.tb_frame.f_code.co_filename.startswith(_PACKAGE)
 
 

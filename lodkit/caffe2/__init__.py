@@ -16,12 +16,12 @@ import inspect
 from ..arrays.checks import PLAIN, is_scalar
 from ..base.errors import LodkitError
 from ..base.tracebacks import shorten
-from ..lod.large import is_size, no_memory
+from ..lod.large import is_size, memory_error
 from ..registry.kinds import call_on_plain, is_parameter
-from ..registry.tensor_doors import call_published, within
+from ..registry.tensor_doors import call_published, contains_tensor
 
 
-def _published(name, run):
+def _publish(name, run):
     """Wrap ``run`` under a Caffe2 name; errors show this name and Caffe2's arguments."""
     signature = inspect.signature(run)
     parameters = signature.parameters.values()
@@ -47,7 +47,7 @@ def _published(name, run):
                 if x is None and (i < len(required) or i >= len(inputs) - variadic):
                     what = required[i] if i < len(required) else f"input {i}"
                     raise TypeError(f"{name}: {what} is None but required; it takes {signature}")
-            if within(given):
+            if contains_tensor(given):
                 return call_published(name, lambda given, args: run(*given, **args), given, args)
             if updates and any(map(is_parameter, given)):
                 return call_on_plain(functools.partial(run, **args), given)
@@ -58,7 +58,7 @@ def _published(name, run):
                 raise
             names = [p.name for p in inputs if p.kind is not p.VAR_POSITIONAL]
             names += [f"input {i}" for i in range(len(names), len(given))]
-            raise no_memory(name, [*args.items(), *zip(names, given, strict=False)], error) from error
+            raise memory_error(name, [*args.items(), *zip(names, given, strict=False)], error) from error
 
     def bound(given, args):
         try:
@@ -80,7 +80,7 @@ _FAMILIES = (
 OPERATORS: dict = {}
 for _family in _FAMILIES:
     _found = importlib.import_module(f"{__name__}.{_family}").OPERATORS
-    OPERATORS |= {name: _published(name, run) for name, run in _found.items()}
+    OPERATORS |= {name: _publish(name, run) for name, run in _found.items()}
 
 
 def __getattr__(name):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import cast, check_rows, dtype_of, from_lists, is_array, is_scalar, narrow, to_device
+from ..arrays import cast, check_rows, dtype_of, from_lists, is_array, is_scalar, to_device, to_int32
 from ..lod import LoDTensor
 from ..registry.inputs import to_device_of
 
 MAX_INT32 = 2**31 - 1
 
 
-def only(name, **fixed):
+def require_defaults(name, **fixed):
     """Raise unless unsupported arguments of a Caffe2 operator have their defaults."""
     for argument, (value, neutral) in fixed.items():
         if value != neutral:
@@ -27,7 +27,7 @@ def int32(ids, below=None):
     """Cast ids or lengths to int32, as Caffe2 returns them; unchecked if ``below`` fits int32."""
     if isinstance(ids, LoDTensor):
         return ids.with_values(int32(ids.values, below))
-    return narrow(ids) if below is None or below > MAX_INT32 else cast(ids, np.int32)
+    return to_int32(ids) if below is None or below > MAX_INT32 else cast(ids, np.int32)
 
 
 def check_int32(name, number):
@@ -54,7 +54,7 @@ def height(x, name):
     return len(check_rows(array(x), name))
 
 
-def copied(x):
+def copy_input(x):
     """Return a copy of an input."""
     x = array(x)
     if isinstance(x, np.ndarray):
@@ -66,7 +66,7 @@ def copied(x):
 
 def number(x, name):
     """Return the only element of an input as a Python number."""
-    x = _on_cpu(x)
+    x = _to_cpu(x)
     found = x if is_array(x) else from_lists(x, name)
     if not is_scalar(found):
         raise TypeError(f"{name} must be a number or a one-element array, got {x!r}")
@@ -79,9 +79,9 @@ def array_like(numbers, like):
     return numbers if isinstance(like, np.ndarray) else to_device_of(numbers, (like,))
 
 
-def ragged(values, lengths):
+def lod_tensor(values, lengths):
     """Make a LoDTensor of inputs; lengths are copied to the CPU."""
-    return LoDTensor(values, [_on_cpu(lengths)])
+    return LoDTensor(values, [_to_cpu(lengths)])
 
 
 def negative(lr):
@@ -89,5 +89,5 @@ def negative(lr):
     return np.negative(number(lr, "lr"))
 
 
-def _on_cpu(x):
+def _to_cpu(x):
     return to_device(x, "cpu") if is_array(x) else x

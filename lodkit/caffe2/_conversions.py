@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import ops
 from ..arrays import flat
 from ..base.errors import SegmentIdError
-from ._common import array_like, height, int32, only, ragged
+from ._common import array_like, height, int32, lod_tensor, require_defaults
 
 
 def lengths_range_fill(lengths):
@@ -39,7 +39,9 @@ def segment_ids_to_ranges(segment_ids, like=None):
 
 def _pack(bits):
     def run(input, *, engine=""):
-        only(f"FloatToFused{bits}BitRowwiseQuantized", engine=(engine if bits == 8 or engine != "GREEDY" else "", ""))
+        require_defaults(
+            f"FloatToFused{bits}BitRowwiseQuantized", engine=(engine if bits == 8 or engine != "GREEDY" else "", "")
+        )
         return ops.quantize_rows.full(input, bits=bits, search="greedy" if engine else "extremes")
 
     return run
@@ -51,16 +53,16 @@ def _unpack(bits):
 
 def _bags(bits, pool, weighted):
     def run_weighted(data, weights, indices, lengths):
-        return ops.quantized_embedding_bag(data, ragged(indices, lengths), weights, bits=bits, pool=pool)
+        return ops.quantized_embedding_bag(data, lod_tensor(indices, lengths), weights, bits=bits, pool=pool)
 
     def run(data, indices, lengths):
-        return ops.quantized_embedding_bag(data, ragged(indices, lengths), bits=bits, pool=pool)
+        return ops.quantized_embedding_bag(data, lod_tensor(indices, lengths), bits=bits, pool=pool)
 
     return run_weighted if weighted else run
 
 
 def float_to_half(input, *, clip=False):
-    only("FloatToHalf", clip=(bool(clip), False))
+    require_defaults("FloatToHalf", clip=(bool(clip), False))
     return ops.cast(input, dtype="float16")
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import listed
+from ..arrays import to_tuple
 from ..lod import LoDTensor
 from ..models.features import Features
-from ..ops.shared.features import on_cpu
+from ..ops.shared.features import to_numpy
 
 
-def _grouped(name, inputs, size, feature_ids=None):
+def _group_inputs(name, inputs, size, feature_ids=None):
     """Group the inputs per feature, or per set of features."""
     if not inputs or len(inputs) % size:
         raise TypeError(f"{name} takes {size} inputs for each merged feature, got {len(inputs)}")
@@ -31,7 +31,7 @@ def _outputs(features):
 
 
 def _list(lengths, values):
-    return LoDTensor(values, [on_cpu(lengths, "lengths")])
+    return LoDTensor(values, [to_numpy(lengths, "lengths")])
 
 
 def _map(lengths, keys, values):
@@ -39,14 +39,14 @@ def _map(lengths, keys, values):
 
 
 def merge_dense(values, presence, *, feature_ids):
-    feature_ids = listed(feature_ids, "MergeDenseFeatureTensors: feature_ids")
+    feature_ids = to_tuple(feature_ids, "MergeDenseFeatureTensors: feature_ids")
     return _outputs(Features.from_dense(values, feature_ids, presence))
 
 
 def _merge_single(name, size, column):
     def run(*inputs, feature_ids):
-        feature_ids = listed(feature_ids, f"{name}: feature_ids")
-        groups = _grouped(name, inputs, size, feature_ids)
+        feature_ids = to_tuple(feature_ids, f"{name}: feature_ids")
+        groups = _group_inputs(name, inputs, size, feature_ids)
         columns = [(key, column(*group[:-1])) for key, group in zip(feature_ids, groups, strict=True)]
         return _outputs(Features.from_columns(columns, [group[-1] for group in groups]))
 
@@ -55,7 +55,7 @@ def _merge_single(name, size, column):
 
 def _merge_multi(name, size, features):
     def run(*inputs):
-        first, *others = [features(*group) for group in _grouped(name, inputs, size)]
+        first, *others = [features(*group) for group in _group_inputs(name, inputs, size)]
         return _outputs(first.merge(*others))
 
     return run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import ops
-from ..arrays import listed
+from ..arrays import to_tuple
 from ._common import int32
 
 
@@ -25,7 +25,11 @@ def gather_ranges_to_dense(
     data, ranges, key=None, lengths=(), *, max_mismatched_ratio=0.01, max_empty_ratio=1.0, min_observation=10000
 ):
     ratios = {"max_mismatched_ratio": max_mismatched_ratio, "max_empty_ratio": max_empty_ratio}
-    options = {"lengths": listed(lengths, "GatherRangesToDense: lengths"), "min_observation": min_observation, **ratios}
+    options = {
+        "lengths": to_tuple(lengths, "GatherRangesToDense: lengths"),
+        "min_observation": min_observation,
+        **ratios,
+    }
     return ops.gather_ranges_to_dense(data, ranges, key, **options)
 
 

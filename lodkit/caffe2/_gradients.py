@@ -7,9 +7,9 @@ gradient of the rows that they gather, one for each index.
 from __future__ import annotations
 
 from .. import ops
-from ..arrays import check_rows, listed
+from ..arrays import check_rows, to_tuple
 from ..base.errors import ShapeMismatchError
-from ._common import array, height, ragged
+from ._common import array, height, lod_tensor
 from ._reductions import REDUCTIONS, REPRESENTATIONS
 
 
@@ -18,7 +18,7 @@ def _rows(grads, segments, lengths):
     return ops.lengths_tile(grads, segments) if lengths else ops.gather(grads, segments)
 
 
-def _by_data(name, reduce):
+def _data_gradient(name, reduce):
     """Gradient by the data of a sum or a mean: ``grads, segments``; some have indices too, which they do not need."""
     lengths = name == "Lengths"
 
@@ -32,7 +32,7 @@ def _by_data(name, reduce):
     return run
 
 
-def _weighted(name):
+def _weighted_gradient(name):
     """Gradient of a weighted sum by its data: ``weights, grads, segments``."""
 
     def run(weights, segment_grads, segments, indices=None):
@@ -46,7 +46,7 @@ def _weighted(name):
 def weighted_with_main_input(weights, segment_grads, lengths, data, indices=None, *, grad_on_weights=1):
     """The gradients of LengthsWeightedSum, or with indices SparseLengthsWeightedSum, by its rows and by its weights."""
     inputs = lengths, segment_grads, segment_grads, weights
-    by_data = _weighted("Lengths")(weights, segment_grads, lengths)
+    by_data = _weighted_gradient("Lengths")(weights, segment_grads, lengths)
     return by_data, ops.segment_reduce_weights_grad(data, *inputs, indices)
 
 
@@ -68,8 +68,8 @@ def batch_gather(data, indices, grad, *, axis=1, match_outer=0):
 
 def sparse_to_dense_mask(indices, output_grad, lengths=None, *, mask):
     """The gradient by the values, which are known only as the items of that of the result."""
-    mask = listed(mask, "SparseToDenseMaskGradient: mask")
-    ids = indices if lengths is None else ragged(indices, lengths)
+    mask = to_tuple(mask, "SparseToDenseMaskGradient: mask")
+    ids = indices if lengths is None else lod_tensor(indices, lengths)
     grad = array(output_grad)
     if not mask:
         raise ValueError("SparseToDenseMaskGradient: mask is empty; give the ids whose items the result has")
@@ -85,24 +85,24 @@ def sparse_to_dense_mask(indices, output_grad, lengths=None, *, mask):
 
 _WITHOUT_DATA = {"Sum": "sum", "Mean": "mean"}
 OPERATORS: dict = {
-    f"{sparse}{name}{reduction}Gradient": _by_data(name, reduce)
+    f"{sparse}{name}{reduction}Gradient": _data_gradient(name, reduce)
     for sparse in ("", "Sparse")
     for name in ("SortedSegment", "UnsortedSegment", "Lengths")
     for reduction, reduce in _WITHOUT_DATA.items()
 }
 OPERATORS |= {
-    f"{sparse}{name}WeightedSumGradient": _weighted(name)
+    f"{sparse}{name}WeightedSumGradient": _weighted_gradient(name)
     for sparse in ("", "Sparse")
     for name in ("SortedSegment", "UnsortedSegment", "Lengths")
 }
 for _sparse in ("", "Sparse"):
     for _reduction, _reduce in _WITHOUT_DATA.items():
-        OPERATORS[f"{_sparse}LengthsIndicesInGradient{_reduction}Gradient"] = _by_data("Lengths", _reduce)
+        OPERATORS[f"{_sparse}LengthsIndicesInGradient{_reduction}Gradient"] = _data_gradient("Lengths", _reduce)
     OPERATORS[f"{_sparse}LengthsWeightedSumWithMainInputGradient"] = weighted_with_main_input
 OPERATORS |= {
     "BatchGatherGradient": batch_gather,
     "SparseToDenseMaskGradient": sparse_to_dense_mask,
-    "SparseLengthsIndicesInGradientWeightedSumGradient": _weighted("Lengths"),
+    "SparseLengthsIndicesInGradientWeightedSumGradient": _weighted_gradient("Lengths"),
     "SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient": weighted_with_main_input,
     "LengthsMaxWithMainInputAndForwardOutputGradient": max_with_main_input,
     **{

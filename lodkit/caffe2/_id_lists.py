@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import ops
-from ._common import check_int32, int32, number, ragged, widest
+from ._common import check_int32, int32, lod_tensor, number, widest
 
 
 def unique(indices):
@@ -17,7 +17,7 @@ def merge_id_lists(*lengths_and_values):
         raise TypeError(
             f"MergeIdLists takes alternating lengths and values, two per list; got {len(lengths_and_values)}"
         )
-    merged = ops.merge_id_lists(*map(ragged, values, lengths))
+    merged = ops.merge_id_lists(*map(lod_tensor, values, lengths))
     return int32(merged.lengths()), widest(merged.values, *values)
 
 

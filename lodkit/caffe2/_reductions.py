@@ -25,24 +25,24 @@ REDUCTIONS = {
 WEIGHTED = {"WeightedSum": "sum", "WeightedMean": "mean"}
 
 
-def _by_lengths(lengths):
+def _read_lengths(lengths):
     return lengths, {"by": "lengths"}
 
 
-def _by_sorted_ids(segment_ids):
+def _read_sorted_ids(segment_ids):
     """Convert sorted ids, which in Caffe2 start at 0 without gaps."""
     return ops.segment_ids_to_offsets(segment_ids, allow_gaps=False), {"by": "offsets"}
 
 
-def _by_unsorted_ids(segment_ids, *, num_segments=-1):
+def _read_unsorted_ids(segment_ids, *, num_segments=-1):
     return segment_ids, {"by": "unsorted_ids", "num_segments": None if num_segments == -1 else num_segments}
 
 
 REPRESENTATIONS = {
-    "SortedSegment": _by_sorted_ids,
-    "SortedSegmentRange": _by_sorted_ids,
-    "UnsortedSegment": _by_unsorted_ids,
-    "Lengths": _by_lengths,
+    "SortedSegment": _read_sorted_ids,
+    "SortedSegmentRange": _read_sorted_ids,
+    "UnsortedSegment": _read_unsorted_ids,
+    "Lengths": _read_lengths,
 }
 
 
@@ -79,7 +79,7 @@ def sparse_lengths_positional_weighted_sum(data, weights, indices, lengths):
     return ops.segment_reduce(data, lengths, weights, indices, dtype=float32(data))
 
 
-def _over_dims(where, reduce):
+def _reduce_dims(where, reduce):
     # Caffe2 ignores num_reduce_dims (its argument has no s); its recorded runs pass it.
     def run(data, lengths=None, *, num_reduce_dim=1, num_reduce_dims=None):
         return ops.reduce_dims(data, None, lengths, reduce=reduce, where=where, num_dims=num_reduce_dim)
@@ -95,7 +95,7 @@ SEGMENTS = {
 }
 SEGMENTS["SparseLengthsPositionalWeightedSum"] = sparse_lengths_positional_weighted_sum
 DIMENSIONS = {
-    f"Reduce{where.title()}{name}": _over_dims(where, REDUCTIONS[name])
+    f"Reduce{where.title()}{name}": _reduce_dims(where, REDUCTIONS[name])
     for where in ("front", "back")
     for name in ("Sum", "Mean", "Max")
 }

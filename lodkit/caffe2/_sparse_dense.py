@@ -6,7 +6,7 @@ from .. import ops
 from ..arrays import dtype_of, is_array
 from ..base.errors import ShapeMismatchError
 from ..lod import SelectedRows
-from ._common import array, height, int32, number, ragged
+from ._common import array, height, int32, lod_tensor, number
 
 
 def sparse_to_dense(indices, values, like=None, *, output_first_dim=0):
@@ -17,7 +17,7 @@ def sparse_to_dense(indices, values, like=None, *, output_first_dim=0):
 def sparse_to_dense_mask(
     indices, values, default, lengths=None, *, mask, return_presence_mask=False, max_skipped_indices=50
 ):
-    ids = indices if lengths is None else ragged(indices, lengths)
+    ids = indices if lengths is None else lod_tensor(indices, lengths)
     found = ops.sparse_to_dense_mask(ids, values, default, mask=mask, max_skipped=max_skipped_indices)
     return found if return_presence_mask else found[0]
 
@@ -28,11 +28,11 @@ def batch_sparse_to_dense(lengths, indices, values, like=None, *, dense_last_dim
         if len(array(like).shape) < 2:
             raise ShapeMismatchError("BatchSparseToDense: like has no columns; pass an array of the result's shape")
         columns = array(like).shape[1]
-    return ops.batch_sparse_to_dense(ragged(indices, lengths), values, num_columns=columns, pad_value=default_value)
+    return ops.batch_sparse_to_dense(lod_tensor(indices, lengths), values, num_columns=columns, pad_value=default_value)
 
 
 def batch_dense_to_sparse(lengths, indices, dense):
-    return ops.batch_dense_to_sparse(ragged(indices, lengths), dense).values
+    return ops.batch_dense_to_sparse(lod_tensor(indices, lengths), dense).values
 
 
 def dense_vector_to_id_list(dense):
@@ -41,7 +41,7 @@ def dense_vector_to_id_list(dense):
 
 
 def segment_one_hot(lengths, indices, index_size):
-    return ops.segment_one_hot(ragged(indices, lengths), size=number(index_size, "index_size"))
+    return ops.segment_one_hot(lod_tensor(indices, lengths), size=number(index_size, "index_size"))
 
 
 def ensure_dense(input):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import ops
 from ..arrays import flat
 from ..lod import SelectedRows
-from ._common import copied, height, negative, number, only, ragged
+from ._common import copy_input, height, lod_tensor, negative, number, require_defaults
 
 SEQUENTIAL = {"duplicates": "sequential"}
 LAZY = {"duplicates": "sequential", "lazy": True}
@@ -23,7 +23,7 @@ def adagrad(param, moment, grad, lr, *, epsilon=1e-5, decay=1.0, weight_decay=0.
 
 def _sparse_adagrad(name, update):
     def run(param, moment, indices, grad, lr, *, epsilon=1e-5, decay=1.0, weight_decay=0.0, counter_halflife=-1):
-        only(name, decay=(decay, 1.0), counter_halflife=(counter_halflife, -1))
+        require_defaults(name, decay=(decay, 1.0), counter_halflife=(counter_halflife, -1))
         settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay), **LAZY}
         return update(param, rows(param, indices, grad), moment, lr=negative(lr), **settings)
 
@@ -35,7 +35,7 @@ def _fused_adagrad(update, pool):
 
     def run(param, moment, indices, grad, lr, lengths, *, epsilon=1e-5, weight_decay=0.0):
         settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay), "pool": pool, **SEQUENTIAL}
-        return update(param, ragged(indices, lengths), grad, moment, lr=negative(lr), **settings)
+        return update(param, lod_tensor(indices, lengths), grad, moment, lr=negative(lr), **settings)
 
     return run
 
@@ -45,7 +45,7 @@ def _fused_weighted_adagrad(update):
 
     def run(param, moment, aux_param, indices, grad, lr, lengths, *, epsilon=1e-5, weight_decay=0.0):
         settings = {"epsilon": float(epsilon), "weight_decay": float(weight_decay)}
-        ids = ragged(indices, lengths)
+        ids = lod_tensor(indices, lengths)
         aux_grad = ops.embedding_bag_weights_grad(param, ids, grad, aux_param)
         updated = update(param, ids, grad, moment, aux_param, lr=negative(lr), **settings, **SEQUENTIAL)
         return *updated, aux_grad
@@ -98,7 +98,7 @@ def momentum(grad, moment, lr, param, *, momentum=0.0, nesterov=0):
 def momentum_step(grad, moment, lr, *, momentum=0.0, nesterov=0):
     """MomentumSGD of Caffe2: returns the step, which another operator applies."""
     settings = _momentum_settings(momentum, nesterov)
-    _, moment, step = ops.momentum(copied(grad), grad, moment, lr=number(lr, "lr"), **settings)
+    _, moment, step = ops.momentum(copy_input(grad), grad, moment, lr=number(lr, "lr"), **settings)
     return step, moment
 
 
@@ -144,8 +144,8 @@ def sparse_adadelta(param, moment, moment_delta, indices, grad, lr, *, epsilon=1
 def rms_prop(grad, mean_squares, mom, lr, *, decay=0.9, momentum=0.0, epsilon=1e-5):
     """RmsProp of Caffe2: returns the step, which another operator applies."""
     settings = {"decay": float(decay), "momentum": float(momentum), "epsilon": float(epsilon)}
-    _, mean_squares, mom = ops.rmsprop(copied(grad), grad, mean_squares, mom, lr=number(lr, "lr"), **settings)
-    return copied(mom), mean_squares, mom
+    _, mean_squares, mom = ops.rmsprop(copy_input(grad), grad, mean_squares, mom, lr=number(lr, "lr"), **settings)
+    return copy_input(mom), mean_squares, mom
 
 
 def wngrad(param, seq_b, grad, lr, *, epsilon=1e-5):

@@ -17,7 +17,7 @@ from .config import DEFAULTS, Config
 from .models import MODELS, OPTIMIZERS
 
 STATE = "state.safetensors"  # nothing in it is compressed, or larger than the file
-MOST = 1 << 31  # epochs
+MAX_EPOCHS = 1 << 31
 SETTINGS = {field.name: field.type for field in dataclasses.fields(Config)}
 
 
@@ -46,8 +46,8 @@ def checked_state(folder, state):
     if not isinstance(state, dict):
         raise unreadable(folder, f"it holds a {type(state).__name__}")
     epoch = state.get("epoch")
-    if type(epoch) is not int or not 0 <= epoch < MOST:
-        raise unreadable(folder, f"epoch is no whole number from 0 on, below {MOST}")
+    if type(epoch) is not int or not 0 <= epoch < MAX_EPOCHS:
+        raise unreadable(folder, f"epoch is no whole number from 0 on, below {MAX_EPOCHS}")
     kinds = {"config": dict, "labels": list, "words": list, "parameters": dict, "optimizer": dict}
     if wrong := [name for name, kind in kinds.items() if not isinstance(state.get(name), kind)]:
         raise unreadable(folder, f"{wrong[0]} is missing or of another kind")

@@ -51,7 +51,7 @@ def words_of(text):
 def read(path):
     """Read a file of JSON lines ``{"label": ..., "words": [...]}`` (nested lists too) or ``label<TAB>text`` lines."""
     labels, examples, depths = [], [], {}
-    for number, (label, example), depth in _parsed(path, _labelled):
+    for number, (label, example), depth in _parse_lines(path, _split_labelled):
         if depth:
             depths.setdefault(depth, number)
         if len(depths) > 1:
@@ -64,7 +64,7 @@ def read(path):
             f"{path}: {len(labels)} examples of {len(set(labels))} labels; at least two labels are needed"
         )
     depth = max(depths, default=1)
-    return Corpus(labels, examples, LoDTensor.from_nested([_numbered(x) for x in examples], lod_level=depth), depth)
+    return Corpus(labels, examples, LoDTensor.from_nested([_clear_words(x) for x in examples], lod_level=depth), depth)
 
 
 def read_texts(path, depth):
@@ -73,7 +73,7 @@ def read_texts(path, depth):
     What stands before a tab is a label, and is left out.
     """
     examples = []
-    for number, (_, example), found in _parsed(path, _unlabelled):
+    for number, (_, example), found in _parse_lines(path, _split_unlabelled):
         if depth > 1 and found not in (0, depth):
             raise CorpusError(f"{path}, line {number}: words are nested {found} deep, the model reads {depth}")
         examples.append(example)
@@ -82,7 +82,7 @@ def read_texts(path, depth):
     return examples
 
 
-def _parsed(path, parse):
+def _parse_lines(path, parse):
     """Yield number, label and example, and nesting depth of each line that ``parse`` returns an example of."""
     try:
         lines = pathlib.Path(path).read_bytes().splitlines()
@@ -104,12 +104,12 @@ def _parsed(path, parse):
     clear()
 
 
-def _numbered(x):
+def _clear_words(x):
     """Replace words at any depth by 0; only their structure matters."""
-    return [_numbered(y) for y in x] if isinstance(x, list) else 0
+    return [_clear_words(y) for y in x] if isinstance(x, list) else 0
 
 
-def _labelled(line):
+def _split_labelled(line):
     """Label and words of a line; None of a blank one."""
     if not line.strip():
         return None
@@ -124,7 +124,7 @@ def _labelled(line):
     return label.strip(), words_of(text)
 
 
-def _unlabelled(line):
+def _split_unlabelled(line):
     """None, and the words of a line."""
     if line.lstrip().startswith("{"):
         return None, _object(line, "words")["words"]

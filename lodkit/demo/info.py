@@ -31,10 +31,10 @@ def report():
         "libraries": _libraries,
         "environment": _environment,
     }
-    return "\n".join(f"{name:<12}{_told(tell)}" for name, tell in facts.items())
+    return "\n".join(f"{name:<12}{_collect(tell)}" for name, tell in facts.items())
 
 
-def _told(tell):
+def _collect(tell):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -102,14 +102,14 @@ def _cache():
         path = cache.directory()
         found = cache.entries(path)
     except FileNotFoundError as error:
-        return f"{error.filename}: not there yet" + _refused(os.path.dirname(error.filename))
+        return f"{error.filename}: not there yet" + _is_refused(os.path.dirname(error.filename))
     except OSError as error:
         return f"nothing is kept: {error}"
     kept = f"{len(found)} entries, {sum(size for _, size, _ in found) / 1e6:.1f} MB"
-    return f"{path}: {kept}{_refused(path)}"
+    return f"{path}: {kept}{_is_refused(path)}"
 
 
-def _refused(path):
+def _is_refused(path):
     """Whether a directory, or the first one above it that exists, may not be written to."""
     while not os.path.exists(path) and os.path.dirname(path) != path:
         path = os.path.dirname(path)

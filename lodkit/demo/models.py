@@ -37,7 +37,7 @@ class Bag:
         table = lodkit.empty(shapes.pop("table"))
         table[...] = rng.standard_normal(table.shape, dtype=np.float32)
         table *= np.float32(self.spread)
-        return {"table": table, **{name: _drawn(rng, shape) for name, shape in shapes.items()}}
+        return {"table": table, **{name: _draw_weight(rng, shape) for name, shape in shapes.items()}}
 
     def shapes(self, words, labels):
         """Return the shapes of the parameters, by name."""
@@ -68,7 +68,7 @@ class Bag:
         return found
 
 
-def _drawn(rng, shape):
+def _draw_weight(rng, shape):
     """Zeros for a bias; a matrix keeps the size of what it is multiplied with."""
     if len(shape) == 1:
         return np.zeros(shape, np.float32)

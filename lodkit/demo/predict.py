@@ -37,7 +37,7 @@ def predict(path, folder, state, device="cpu"):
     CorpusError
         The file cannot be read; the message names the line.
     """
-    network, labels = MODELS[state["config"].model](state["config"]), [_one_line(label) for label in state["labels"]]
+    network, labels = MODELS[state["config"].model](state["config"]), [_quote_label(label) for label in state["labels"]]
     try:
         vocabulary = lodkit.Vocabulary([UNKNOWN, *state["words"]], unknown=UNKNOWN)
     except ValueError as error:
@@ -50,17 +50,17 @@ def predict(path, folder, state, device="cpu"):
     with Kernels(DEFAULTS[state["config"].model].kernels // 2, silent=True):
         for start in range(0, len(texts), AT_ONCE):
             ids = encode(texts[start : start + AT_ONCE], vocabulary, network.depth).to(device)
-            best, scores = scored(np.asarray(to_device(network.logits(parameters, ids), "cpu")))
+            best, scores = score_rows(np.asarray(to_device(network.logits(parameters, ids), "cpu")))
             print(*(f"{labels[i]}\t{score:.4f}" for i, score in zip(best, scores, strict=True)), sep="\n", flush=True)
 
 
-def scored(logits):
+def score_rows(logits):
     """Return the number of the likeliest label of each row, and its probability."""
     best = logits.argmax(axis=1)
     shares = np.exp(logits - logits.max(axis=1, keepdims=True))
     return best, shares.max(axis=1) / shares.sum(axis=1)
 
 
-def _one_line(label):
+def _quote_label(label):
     """A label as it is, or quoted where a line or a terminal would take it for something else."""
     return label if label.isprintable() else ascii(label)

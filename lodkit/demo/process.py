@@ -15,18 +15,18 @@ _LOCAL_RANK = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_
 _LOCAL_SIZE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE")
 
 
-def _told(names, default):
+def _env_int(names, default):
     return next((int(os.environ[name]) for name in names if name in os.environ), default)
 
 
 def launched_rank():
     """Number of this process among those that mpirun started; 0 of one that was started alone."""
-    return _told(_RANK, 0)
+    return _env_int(_RANK, 0)
 
 
 def first_on_machine():
     """Whether this process is the first of its job on this machine."""
-    return _told(_LOCAL_RANK, launched_rank()) == 0
+    return _env_int(_LOCAL_RANK, launched_rank()) == 0
 
 
 def settle():
@@ -37,7 +37,7 @@ def settle():
     a core. Compiling makes objects by the million that stay: collecting as often as usual takes a seventh of it,
     and at the end, when all is given back anyway, half a second.
     """
-    if (together := _told(_LOCAL_SIZE, 1)) > 1:  # ranks share the cores of a machine
+    if (together := _env_int(_LOCAL_SIZE, 1)) > 1:  # ranks share the cores of a machine
         os.environ.setdefault("NUMBA_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // together)))
     if "OMP_NUM_THREADS" not in os.environ:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -72,7 +72,7 @@ def say(text):
     print(text, flush=True)
 
 
-def one_line(message, category, *place):
+def format_warning(message, category, *place):
     """A warning on a line of its own, without the line of code; in place of ``warnings.formatwarning``."""
     clear()
     return f"warning: {message}\n"

@@ -17,7 +17,7 @@ import lodkit
 
 from ..distributed import Alone, Checkpoint, NoCheckpointError, Ranges, RankError, ShardedTable
 from ..distributed.calls import raise_together
-from ..distributed.checkpoint_files import whole
+from ..distributed.checkpoint_files import whole_checkpoints
 from ..lod import values_of
 from ..lod.offsets import lengths_to_offsets
 from ..models.storage import StorageError
@@ -37,7 +37,8 @@ class ShardedModel:
         self.config, self.engine, self.device = config, engine, "cpu"
         self.network, optimizer = MODELS[config.model](config), OPTIMIZERS[config.optimizer]
         parameters = self.network.parameters(words, labels, config.seed)
-        values = parameters.pop("table")  # drawn whole at each rank, for the numbers of one process; it keeps its rows
+        # Drawn whole at each rank, for the numbers of a single process, which keeps its rows.
+        values = parameters.pop("table")
         self.dense = {name: lodkit.parameter(array) for name, array in parameters.items()}
         self.optimizer = optimizer(self.dense, lr=config.lr)
         attrs = {"lr": config.lr, "lazy": False} if "lazy" in optimizer.op.defaults else {"lr": config.lr}
@@ -156,11 +157,11 @@ def read_sharded(folder, rows=True):
 
 def read_any(folder):
     """Read a state that one process saved, or many."""
-    alone = pathlib.Path(folder, STATE).exists() or not pathlib.Path(folder).is_dir() or not whole(folder)
+    alone = pathlib.Path(folder, STATE).exists() or not pathlib.Path(folder).is_dir() or not whole_checkpoints(folder)
     return read_state(folder) if alone else read_sharded(folder)
 
 
-def agreed(engine, function, *args):
+def run_at_all_ranks(engine, function, *args):
     """What a function gives at each rank; where it raises at any rank, all raise: rank 0, which speaks, tells why."""
     result = error = None
     try:

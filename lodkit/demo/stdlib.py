@@ -52,7 +52,7 @@ def _modules():
     files = _files(root)
     status = [(str(path), found.st_size, found.st_mtime_ns) for path in files if (found := _status(path))]
     name = cache.entry_name(_FORMAT, sys.version, WORDS.pattern, sorted(SKIPPED), status)
-    modules = _kept(name)
+    modules = _read_cache(name)
     if modules is None:
         modules = _read(root, files)
         with contextlib.suppress(OSError):
@@ -60,7 +60,7 @@ def _modules():
     return modules
 
 
-def _kept(name):
+def _read_cache(name):
     """What the cache holds; None if that is nothing, or not what this module writes."""
     with contextlib.suppress(ValueError, RecursionError):
         modules = json.loads(cache.load(name) or b"null")
@@ -92,7 +92,8 @@ def _status(path):
 def _read(root, files):
     """Parse files, which is nearly all of the time that the corpus takes."""
     modules, bar = [], Bar("reading", len(files), "modules")
-    with uncollected():  # trees hold no cycles; looking for some takes longer than parsing
+    # Trees hold no cycles; looking for cycles takes longer than parsing.
+    with uncollected():
         for done, path in enumerate(files, 1):
             bar.at(done)
             if docstrings := [*_docstrings(path)]:

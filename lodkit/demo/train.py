@@ -21,7 +21,8 @@ from .stdlib import standard_library
 
 TOGETHER = 4  # docstrings that a nested model reads as one example
 PAYS = 1.1  # by how much the sparse update must be faster, beyond the noise of measuring
-MANY = 10  # a batch that has more than one in so many of the words is a large part of the table
+# A batch that has more than one in this number of the words is a large part of the table.
+DENSE_STEP_ABOVE = 10
 
 
 class Model:
@@ -116,7 +117,9 @@ class Job:
         self.train = corpora.encode([examples[i] for i in train], self.vocabulary, depth), labels[train]
         self.test = corpora.encode([examples[i] for i in test], self.vocabulary, depth), labels[test]
         self.words = [*self.vocabulary][1:]  # without the one that stands for unknown words
-        state = None if resume is None else self.checked(resume)  # before memory is taken for the model that it tells
+        state = (
+            None if resume is None else self.check_saved(resume)
+        )  # before memory is taken for the model that it tells
         self.model = self.make(len(self.vocabulary), len(self.names), config, device)
         if state:
             self.restore(resume, state)
@@ -152,7 +155,7 @@ class Job:
         model = {"parameters": self.model.parameters, "optimizer": self.model.optimizer.state_dict()}
         write_state(folder, config=self.config, epoch=self.epoch, labels=self.names, words=self.words, **model)
 
-    def checked(self, folder):
+    def check_saved(self, folder):
         """Return a saved state of this model, and of these data."""
         state = self.read(folder)
         check_settings(folder, state["config"], dataclasses.asdict(self.config))
@@ -215,7 +218,7 @@ class UpdateTimes(typing.NamedTuple):
         batch = f"a batch has {self.rows:,} of {self.height:,} words"
         if self.dense > PAYS * self.sparse:
             return f"{facts} ({self.dense / self.sparse:.1f} times); {batch}"
-        if MANY * self.rows > self.height:
+        if DENSE_STEP_ABOVE * self.rows > self.height:
             return f"{facts}: sparse does not pay here, {batch}; it does in taller tables"
         return f"{facts}: sparse does not pay with this optimizer and width, though {batch}"
 

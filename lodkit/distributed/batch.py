@@ -16,13 +16,13 @@ from ..lod import LoDTensor, values_of
 from ..lod.offsets import lengths_to_offsets
 from ..ops.embedding import check_bag
 from ..ops.segments import check_weights
-from ..ops.sequence_pool import above
+from ..ops.sequence_pool import with_outer_levels
 from ..ops.shared.updates import check_grad_dtype
 from ..registry.kinds import aligned
 from .exchange import Exchange, Job
 from .hot import send_hot, take_hot
 from .messages import Part
-from .plan import EVERY, Split, copied, homes, make_plan, on_cpu, split_bags
+from .plan import EVERY, Split, copy_array, homes, make_plan, split_bags, to_cpu
 from .rule import FUSED_POOLS, rows_gradient
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Batch:
         if pool is None and weights is not None:
             raise TypeError("lookup of a ShardedTable takes no weights; give a pool")
         ids = from_lists(self._ids, "ids") if pool is None and isinstance(self._ids, list | tuple) else self._ids
-        self._ids, self._weights = copied(ids, "ids"), copied(weights, "weights")
+        self._ids, self._weights = copy_array(ids, "ids"), copy_array(weights, "weights")
 
     def _check_table(self):
         if error := self.table._refusal():
@@ -83,7 +83,7 @@ class Batch:
 
     def _result(self):
         if self._exchange is None:
-            return self._directly()
+            return self._reduce_directly()
         exchange, self._exchange = self._exchange, None
         return exchange.finish()[0]
 
@@ -95,20 +95,20 @@ class Batch:
 
     # -- one process -----------------------------------------------------------------------------
 
-    def _directly(self):
+    def _reduce_directly(self):
         values = self.table.values
         if self._pool is None:
-            return self._done(ops.lookup_table(values, self._ids))
-        return self._done(ops.embedding_bag(values, self._ids, self._weights, pool=self._pool, **self._attrs))
+            return self._finish(ops.lookup_table(values, self._ids))
+        return self._finish(ops.embedding_bag(values, self._ids, self._weights, pool=self._pool, **self._attrs))
 
-    def _done(self, result):
+    def _finish(self, result):
         """Note what the gradient must be like, and that an update may follow."""
         self._shape, self.table._last = values_of(result).shape, self
         return result
 
     def step_directly(self, grad: Any, given: dict[str, Any]) -> None:
         """Update a table that is whole here."""
-        self._apply(*self._checked(grad, given))
+        self._apply(*self._check_step(grad, given))
 
     def _apply(self, grad, attrs):
         table = self.table
@@ -121,11 +121,11 @@ class Batch:
             rule.step_rows(values, states, rows_gradient(values, self._ids, grad, weights, self._pool), attrs)
         table.iteration += 1
 
-    def _checked(self, grad, given):
+    def _check_step(self, grad, given):
         """A gradient, and the attributes of a step."""
         if grad is None:
             raise TypeError("update takes the gradient of what the lookup returned, got None")
-        table, grad = self.table, from_lists(values_of(on_cpu(grad)), "grad")
+        table, grad = self.table, from_lists(values_of(to_cpu(grad)), "grad")
         self._check_table()
         if self._shape is None:
             raise LodkitError("update takes the gradient of a batch that was looked up: call wait() first")
@@ -152,11 +152,11 @@ class Batch:
             yield table._announce(self._call())
             yield []
             yield []
-            return self._directly()
+            return self._reduce_directly()
         self._check()
         if table.exchange == "partial" and self._pool is not None:
-            return self._done((yield from self._pool_partly()))
-        return self._done((yield from self._fetch()))
+            return self._finish((yield from self._pool_partly()))
+        return self._finish((yield from self._fetch()))
 
     def _check(self):
         """Check all inputs, and find out who owns which id."""
@@ -207,9 +207,9 @@ class Batch:
         (parts,) = yield [table._part("bags", pooled, announced[:, 1], split.bags)]
         if not len(table.dealing.hot):
             self._split, self._owned = split, (bags, factors, announced)
-        return self._added(parts, split)
+        return self._add_parts(parts, split)
 
-    def _added(self, parts, split):
+    def _add_parts(self, parts, split):
         """Add the owners' parts of each bag, in the order of the owners."""
         lengths = self._ids.lengths(absolute=True)
         total = np.zeros((len(lengths), *parts.shape[1:]), np.promote_types(parts.dtype, np.float32))
@@ -217,13 +217,13 @@ class Batch:
         for start, stop in zip(ends[:-1], ends[1:], strict=True):
             total[split.at[start:stop]] += parts[start:stop]
         total[lengths == 0] = self._attrs.get("pad_value", 0.0)
-        return above(self._ids, -1, total.astype(self._attrs.get("dtype") or parts.dtype, copy=False))
+        return with_outer_levels(self._ids, -1, total.astype(self._attrs.get("dtype") or parts.dtype, copy=False))
 
     # -- updates ---------------------------------------------------------------------------------
 
     def step(self, grad: Any, given: dict[str, Any]) -> Job:
         """The part of an exchange that updates the table by the gradient of what was looked up."""
-        table, (step, attrs) = self.table, self._checked(grad, given)
+        table, (step, attrs) = self.table, self._check_step(grad, given)
         if table._on is None:
             yield table._announce(f"update by {sorted(attrs.items())}")
             yield []

@@ -31,7 +31,7 @@ from .checkpoint_files import (
     is_sound,
     newest,
     number_of,
-    whole,
+    whole_checkpoints,
 )
 
 
@@ -115,7 +115,7 @@ class Checkpoint:
             least = sizes.index(min(sizes))
             sizes[least] += record["bytes"]
             if least == part and (found := self._crc32(record["name"])) != record["crc32"]:
-                raise self._damaged(record["name"], f"its checksum is {found:08x}, not {record['crc32']:08x}")
+                raise self._damage_error(record["name"], f"its checksum is {found:08x}, not {record['crc32']:08x}")
 
     @surface
     def rows(self, name: str, start: int = 0, stop: int | None = None) -> Array:
@@ -135,10 +135,12 @@ class Checkpoint:
         shape, dtype = self._like(name)
         start, stop, _ = slice(start, stop).indices(shape[0])
         made, filled = empty((max(stop - start, 0), *shape[1:]), dtype), 0
-        for first, last, record in self._overlapping(name, start, stop):
-            made[first - start : last - start] = self._mapped(record)[first - record["first"] : last - record["first"]]
+        for first, last, record in self._overlapping_parts(name, start, stop):
+            made[first - start : last - start] = self._map_rows(record)[
+                first - record["first"] : last - record["first"]
+            ]
             filled += last - first
-        return self._whole(name, made, filled)
+        return self._whole_array(name, made, filled)
 
     @surface
     def pick(self, name: str, ids: DenseLike) -> Array:
@@ -166,12 +168,12 @@ class Checkpoint:
             raise ShapeMismatchError(f"ids must be one-dimensional, got shape {chosen.shape}; pass ids.reshape(-1)")
         order = np.argsort(chosen, kind="stable")
         ordered, made, filled = chosen[order], empty((len(chosen), *shape[1:]), dtype), 0
-        for first, last, record in self._overlapping(name, 0, shape[0]):
+        for first, last, record in self._overlapping_parts(name, 0, shape[0]):
             low, high = np.searchsorted(ordered, (first, last))
             if low < high:
-                made[order[low:high]] = self._mapped(record)[ordered[low:high] - first]
+                made[order[low:high]] = self._map_rows(record)[ordered[low:high] - first]
                 filled += int(high - low)
-        return self._whole(name, made, filled)
+        return self._whole_array(name, made, filled)
 
     @surface
     def table(self, name: str = "table") -> tuple[Array, dict[str, Array]]:
@@ -193,9 +195,9 @@ class Checkpoint:
         try:
             return load(self.path / EXTRA)
         except StorageError as error:
-            raise self._damaged(EXTRA, error) from None
+            raise self._damage_error(EXTRA, error) from None
         except OSError as error:
-            raise self._unread(EXTRA, error) from None
+            raise self._read_error(EXTRA, error) from None
 
     def _like(self, name):
         """Shape of an array, and its type on this machine."""
@@ -203,7 +205,7 @@ class Checkpoint:
             raise KeyError(cut_message(f"{self.path} has no array {name!r}, but {', '.join(self.arrays)}"))
         return self.arrays[name]["shape"], np.dtype(self.arrays[name]["dtype"]).newbyteorder("=")
 
-    def _whole(self, name, made, filled):
+    def _whole_array(self, name, made, filled):
         """An array whose rows have all been filled; ``arrays`` may have been changed since the files were checked."""
         if filled != len(made):
             raise CheckpointError(
@@ -212,36 +214,39 @@ class Checkpoint:
             )
         return made
 
-    def _overlapping(self, name, start, stop):
+    def _overlapping_parts(self, name, start, stop):
         """First row, last and the record of the parts of files that lie in a range of rows."""
         for record in self._files[name]:
             first, last = max(start, record["first"]), min(stop, record["first"] + record["rows"])
             if first < last:
                 yield first, last, record
 
-    def _mapped(self, record):
+    def _map_rows(self, record):
         """The rows of a file, which is open while they are held: there may be more files than descriptors."""
         name, array = record["name"], self.arrays[record["array"]]
         shape, dtype = (record["rows"], *array["shape"][1:]), np.dtype(array["dtype"])
-        written = header(dtype, shape)  # 8 us, where NumPy's parser takes 54
+        # Takes 8 us, NumPy's parser 54.
+        written = header(dtype, shape)
         try:
-            with open_regular(self.path / name) as file:  # once, where np.load does so three times
-                if file.read(len(written)) != written:  # another NumPy may have padded it otherwise
+            # Opened once; np.load opens it three times.
+            with open_regular(self.path / name) as file:
+                # Another NumPy may have padded the header otherwise.
+                if file.read(len(written)) != written:
                     file.seek(0)
                     found = read_header(file)
                     if found != (shape, False, dtype):
                         raise ValueError(f"it has {found[0]} {found[2].str}, not {shape} {dtype.str}")
                 return np.memmap(file, dtype, "r", file.tell(), shape)
         except OSError as error:
-            raise self._unread(name, error) from None
+            raise self._read_error(name, error) from None
         except ValueError as error:
-            raise self._damaged(name, error) from None
+            raise self._damage_error(name, error) from None
 
     def _crc32(self, file):
         try:
             return crc32(self.path / file)
         except OSError as error:
-            raise self._unread(file, error) from None
+            raise self._read_error(file, error) from None
 
     def _manifest(self):
         """The content of the manifest, of the right format, undamaged."""
@@ -251,36 +256,36 @@ class Checkpoint:
             content = outer["manifest"]
             intact = outer["crc32"] == zlib.crc32(json.dumps(content, sort_keys=True, allow_nan=False).encode())
         except OSError as error:
-            raise self._unread(MANIFEST, error) from None
+            raise self._read_error(MANIFEST, error) from None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise self._damaged(MANIFEST, error) from None
+            raise self._damage_error(MANIFEST, error) from None
         if not intact:
-            raise self._damaged(MANIFEST, "its checksum is another one")
+            raise self._damage_error(MANIFEST, "its checksum is another one")
         if not isinstance(content, dict):
-            raise self._damaged(MANIFEST, "it is not what save writes")
+            raise self._damage_error(MANIFEST, "it is not what save writes")
         if content.get("format") != FORMAT:
             raise CheckpointError(
                 f"{self.path / MANIFEST}: is of format {content.get('format')!r}, this version of lodkit reads {FORMAT}"
             )
         if not is_sound(content):
-            raise self._damaged(MANIFEST, "it is not what save writes")
+            raise self._damage_error(MANIFEST, "it is not what save writes")
         return content
 
     def _check_size(self, record):
         try:
             found = (self.path / record["name"]).stat()
         except OSError as error:
-            raise self._unread(record["name"], error) from None
+            raise self._read_error(record["name"], error) from None
         if not stat.S_ISREG(found.st_mode):
-            raise self._damaged(record["name"], "it is no regular file")
+            raise self._damage_error(record["name"], "it is no regular file")
         if found.st_size != record["bytes"]:
-            raise self._damaged(record["name"], f"it has {found.st_size} bytes, not {record['bytes']}")
+            raise self._damage_error(record["name"], f"it has {found.st_size} bytes, not {record['bytes']}")
 
     def _check_rows(self, record):
         if record["array"] is not None:
             array = self.arrays[record["array"]]
             if record["rows"] * math.prod(array["shape"][1:]) * np.dtype(array["dtype"]).itemsize > record["bytes"]:
-                raise self._damaged(MANIFEST, f"{record['name']} is too short for {record['rows']} rows")
+                raise self._damage_error(MANIFEST, f"{record['name']} is too short for {record['rows']} rows")
 
     def _check_cover(self, name, height):
         following = 0
@@ -289,9 +294,9 @@ class Checkpoint:
                 break
             following += record["rows"]
         if following != height:
-            raise self._damaged(MANIFEST, f"it has no file of {name} from row {following} on, of {height}")
+            raise self._damage_error(MANIFEST, f"it has no file of {name} from row {following} on, of {height}")
 
-    def _unread(self, file, error):
+    def _read_error(self, file, error):
         """The error of a file that cannot be read, though what is in it may be right."""
         if not (self.path / MANIFEST).exists():  # which goes first
             return CheckpointError(
@@ -299,11 +304,13 @@ class Checkpoint:
                 f"open {self.path.parent} again, or save with a larger keep"
             )
         if isinstance(error, FileNotFoundError):
-            return self._damaged(file, error.strerror)
+            return self._damage_error(file, error.strerror)
         return CheckpointError(f"{self.path / file}: cannot be read ({error.strerror or error})")
 
-    def _damaged(self, file, why):
+    def _damage_error(self, file, why):
         number = number_of(self.path)
-        earlier = [path for path in whole(self.path.parent) if number is not None and number_of(path) < number]
+        earlier = [
+            path for path in whole_checkpoints(self.path.parent) if number is not None and number_of(path) < number
+        ]
         remedy = f"use an earlier checkpoint: {earlier[-1]}" if earlier else "there is no earlier checkpoint"
         return CheckpointError(f"{self.path / file}: the checkpoint is damaged ({why}); {remedy}")

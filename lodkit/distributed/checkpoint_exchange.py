@@ -27,7 +27,7 @@ from .checkpoint import Checkpoint
 from .checkpoint_files import (
     EXTRA,
     FORMAT,
-    LONGEST,
+    MAX_NAME_CHARACTERS,
     NAME,
     CheckpointError,
     NoCheckpointError,
@@ -43,8 +43,10 @@ from .checkpoint_files import (
 )
 from .dealing import Dealing, Ranges
 
-BLOCK = 1 << 24  # bytes that a rank writes, or reads, between two exchanges, at most
-ROWS = 1 << 18  # of a block, at most: routing takes some 50 bytes a row, however short it is
+# Bytes that a rank writes, or reads, between two exchanges, at most.
+BLOCK = 1 << 24
+# Rows of a block, at most: routing takes some 50 bytes a row, however short it is.
+ROWS = 1 << 18
 
 
 class Held(NamedTuple):
@@ -108,7 +110,8 @@ def save(engine, directory, tables, parts, *, keep=3, extra=None):
         raise ValueError(f"keep must be at least 1, or None to keep all, got {keep}")
     if wrong := [name for name in parts if not NAME.fullmatch(name)]:
         raise ValueError(
-            f"the array {wrong[0]!r} becomes a name of files: take at most {LONGEST} letters, digits, _, - and ."
+            f"the array {wrong[0]!r} becomes a name of files: take at most {MAX_NAME_CHARACTERS} letters, digits, _, - "
+            "and ."
         )
     all_ranks = Agreement(engine, f"{as_path(directory)}: nothing was saved, earlier checkpoints stay")
     with uninterrupted(), contextlib.ExitStack() as lock:
@@ -157,7 +160,7 @@ def _write(all_ranks, path, parts, extra):
 def _open(engine, path, parts, writers):
     """Make a file for the rows of each array that this rank writes; none where there are no rows."""
     for name, part in parts.items():
-        first, last = written(engine, part)
+        first, last = rows_to_write(engine, part)
         if first < last:
             shape = (last - first, *part.shape[1:])
             writers[name] = ShardWriter(path / shard_name(name, first), name, first, shape, part.local.dtype)
@@ -168,7 +171,8 @@ def _commit(path, content):
     for record in content["files"]:
         file = path / record["name"]
         try:
-            with open(file, "rb") as found:  # which asks the server of a network file system
+            # Opening the file asks the server of a network file system.
+            with open(file, "rb") as found:
                 size = os.fstat(found.fileno()).st_size
         except FileNotFoundError:
             size = None
@@ -177,7 +181,7 @@ def _commit(path, content):
     write_manifest(path, content)
 
 
-def written(engine, part, rank=None):
+def rows_to_write(engine, part, rank=None):
     """First and last row that a rank writes, and reads; of what all hold rank 0 takes all."""
     rank, height = engine.rank if rank is None else rank, part.shape[0]
     if part.dealing is None:
@@ -188,8 +192,8 @@ def written(engine, part, rank=None):
 def blocks(engine, part):
     """The ranges of rows that this rank writes, as many at each rank: the last ones may be empty."""
     step = min(ROWS, max(1, BLOCK // max(1, part.local[:0].itemsize * math.prod(part.shape[1:]))))
-    longest = max(last - first for first, last in (written(engine, part, rank) for rank in range(engine.size)))
-    first, last = written(engine, part)
+    longest = max(last - first for first, last in (rows_to_write(engine, part, rank) for rank in range(engine.size)))
+    first, last = rows_to_write(engine, part)
     for start_ in range(0, longest, step):
         yield min(first + start_, last), min(first + start_ + step, last)
 
@@ -197,8 +201,8 @@ def blocks(engine, part):
 def fetch(engine, part, first, last):
     """The rows of a range, from their owners."""
     if part.in_place:
-        return part.local[first - written(engine, part)[0] :][: last - first]
-    hot, order, local, counts = _routed(engine, part.dealing, first, last)
+        return part.local[first - rows_to_write(engine, part)[0] :][: last - first]
+    hot, order, local, counts = _route(engine, part.dealing, first, last)
     lent = engine.alltoall(counts[:, None])[:, 0]
     asked = engine.alltoallv(local[order], counts, lent)
     rows = empty((last - first, *part.shape[1:]), part.local.dtype)
@@ -210,15 +214,15 @@ def fetch(engine, part, first, last):
 def deliver(engine, part, first, last, rows):
     """Put the rows of a range, which this rank has read, where their owners keep them; not the hot ones."""
     if part.in_place:
-        part.local[first - written(engine, part)[0] :][: last - first] = rows
+        part.local[first - rows_to_write(engine, part)[0] :][: last - first] = rows
         return
-    _, order, local, counts = _routed(engine, part.dealing, first, last)
+    _, order, local, counts = _route(engine, part.dealing, first, last)
     received = engine.alltoall(counts[:, None])[:, 0]
     places = engine.alltoallv(local[order], counts, received)
     part.local[places] = engine.alltoallv(rows[order], counts, received)
 
 
-def _routed(engine, dealing, first, last):
+def _route(engine, dealing, first, last):
     """Places of the hot rows of a range; places of the others, by owner; local row of each; how many each rank owns."""
     owners, local = dealing.checked_locate(np.arange(first, last))
     order = np.argsort(owners, kind="stable")
@@ -233,7 +237,7 @@ def load(engine, directory, verify=True):
     """
     all_ranks = Agreement(engine, f"{as_path(directory)}: not loaded")
     announce(engine, f"load from {as_path(directory)}")
-    path, none = all_ranks.at_root(_found, directory)
+    path, none = all_ranks.at_root(_find_checkpoint, directory)
     if none:
         raise NoCheckpointError(none)
     checkpoint = all_ranks.do(Checkpoint, path, False)
@@ -243,7 +247,7 @@ def load(engine, directory, verify=True):
     return checkpoint
 
 
-def _found(directory):
+def _find_checkpoint(directory):
     """The path of the checkpoint to take, and None; or None, and why there is none."""
     try:
         return os.path.abspath(Checkpoint(directory).path), None

@@ -36,8 +36,9 @@ except ImportError:  # Windows
 FORMAT = 1
 MANIFEST = "manifest.json"
 FOLDER = re.compile(r"checkpoint-(\d{8,18})")
-LONGEST = 81
-NAME = re.compile(rf"\w[\w.-]{{0,{LONGEST - 1}}}")  # of arrays, table and state together; files begin with them
+MAX_NAME_CHARACTERS = 81
+# Files begin with the name of an array, of its table and its state together.
+NAME = re.compile(rf"\w[\w.-]{{0,{MAX_NAME_CHARACTERS - 1}}}")
 SHARD = re.compile(r"\w[\w.-]*-\d{12,18}\.npy")
 EXTRA = "extra.safetensors"
 PIECE = 1 << 20  # bytes read at a time for a checksum
@@ -70,7 +71,7 @@ def shard_name(array, first):
     return f"{array}-{first:012d}.npy"
 
 
-def numbered(directory):
+def numbered_checkpoints(directory):
     """(number, path) of the checkpoints in a directory, whole or not, oldest first."""
     try:
         names = os.listdir(directory)
@@ -86,18 +87,18 @@ def number_of(path):
     return int(match[1]) if match else None
 
 
-def whole(directory):
+def whole_checkpoints(directory):
     """Paths of the checkpoints in a directory that were saved to the end, oldest first."""
-    return [path for _, path in numbered(directory) if (path / MANIFEST).is_file()]
+    return [path for _, path in numbered_checkpoints(directory) if (path / MANIFEST).is_file()]
 
 
 def newest(directory):
     """The directory itself if it is a checkpoint, else its newest one."""
     if (directory / MANIFEST).is_file():
         return directory
-    if found := whole(directory):
+    if found := whole_checkpoints(directory):
         return found[-1]
-    if drafts := [path.name for _, path in numbered(directory)]:
+    if drafts := [path.name for _, path in numbered_checkpoints(directory)]:
         why = f"{', '.join(drafts)} was never finished (no {MANIFEST}): the job ended while it saved; start anew"
     elif not directory.exists():
         why = "there is no such directory; give the directory that was given to save"
@@ -111,7 +112,8 @@ def newest(directory):
 @contextlib.contextmanager
 def saving_alone(directory):
     """Hold the lock of a directory, so that no other job removes what this one writes; refuse a checkpoint."""
-    if os.path.exists(os.path.join(directory, MANIFEST)):  # inside it nothing saved would ever be found
+    # A checkpoint inside another one would never be found.
+    if os.path.exists(os.path.join(directory, MANIFEST)):
         parent = os.path.dirname(os.path.abspath(directory))
         raise CheckpointError(f"{directory}: is a checkpoint itself; load it, and save in {parent}")
     if not os.path.isdir(directory):
@@ -126,13 +128,14 @@ def saving_alone(directory):
                 f"{directory}: another job saves there at this moment; give each job a directory of its own"
             ) from None
         except OSError:
-            pass  # a file system without locks: nobody gets one
+            # A file system without locks: nobody gets one.
+            pass
         yield
 
 
 def start(directory):
     """Remove what killed saves left, and make the folder of the next checkpoint."""
-    there = numbered(directory)
+    there = numbered_checkpoints(directory)
     for _, path in there:
         if not (path / MANIFEST).exists():
             remove(path)
@@ -156,7 +159,7 @@ def remove(path):
 
 def prune(directory, keep):
     """Remove all whole checkpoints but the newest ``keep``."""
-    for path in whole(directory)[: -keep or None] if keep is not None else []:
+    for path in whole_checkpoints(directory)[: -keep or None] if keep is not None else []:
         remove(path)
     sync_folder(directory)
 

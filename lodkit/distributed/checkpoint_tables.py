@@ -122,7 +122,7 @@ def save_tables(
     for name, table in tables.items():
         if not NAME.fullmatch(name) or "." in name:
             raise ValueError(f"the table {name!r} becomes a name of files: take letters, digits, _ and -")
-        described[name] = _described(table)
+        described[name] = _describe(table)
         parts |= _parts(name, table)
     return save(engine, directory, described, parts, keep=keep, extra=extra)
 
@@ -168,7 +168,7 @@ def _check_described(saved):
 
 def _without_rows(make, saved, given):
     """A table like a saved one, without rows: it says what arrays there must be."""
-    settings = _undealt(saved) | {key: value for key, value in given.items() if key not in ("dealing", "hot")}
+    settings = _settings_of(saved) | {key: value for key, value in given.items() if key not in ("dealing", "hot")}
     return make(0, saved["width"], Alone(), init=0, **settings)
 
 
@@ -192,7 +192,7 @@ def _parts(name, table: ShardedTable):
     return parts
 
 
-def _described(table: ShardedTable):
+def _describe(table: ShardedTable):
     """What the manifest says of a table."""
     dealing = table.asked_dealing
     kind = next((kind for kind, known in DEALINGS.items() if type(dealing) is known), None)
@@ -218,7 +218,7 @@ def _described(table: ShardedTable):
 
 def _settings(saved, ranks, given):
     """What makes a table like a saved one, beside height and width; what was given comes first."""
-    settings = _undealt(saved) | given
+    settings = _settings_of(saved) | given
     if "dealing" not in given:
         kind, seed, hot = (saved["dealing"][key] for key in ("kind", "seed", "hot"))
         if kind is None:
@@ -232,5 +232,5 @@ def _settings(saved, ranks, given):
     return settings
 
 
-def _undealt(saved):
+def _settings_of(saved):
     return {key: saved[key] for key in ("rule", "dtype", "states", "exchange")} | saved["attrs"]

@@ -48,7 +48,8 @@ class Dealing:
         hot = np.asarray([] if hot is None else hot)
         hot = hot if hot.size else np.zeros(0, np.int64)
         self.hot = np.unique(ids_in_range(hot, self.height, "hot"))
-        self._shift = self.hot - np.arange(len(self.hot))  # hot id j stands before the other rows from hot[j] - j on
+        # Hot id j stands before the other rows from hot[j] - j on.
+        self._shift = self.hot - np.arange(len(self.hot))
         self._rest = self.height - len(self.hot)
         self._starts = np.arange(self.ranks + 1) * self._rest // self.ranks
         self.counts = np.diff(self._starts) + len(self.hot)
@@ -78,7 +79,7 @@ class Dealing:
         RowIndexError
             An id is negative or not below the height.
         """
-        return self._located(ids, 0)
+        return self._locate_part(ids, 0)
 
     def local(self, ids: DenseLike) -> Array:
         """Return the local row of each id at the rank that owns it; of a hot row, at every rank.
@@ -96,7 +97,7 @@ class Dealing:
         RowIndexError
             An id is negative or not below the height.
         """
-        return self._located(ids, 1)
+        return self._locate_part(ids, 1)
 
     def rows(self, rank: int, start: int = 0, stop: int | None = None) -> Array:
         """Return the ids of the local rows of a rank from ``start`` to ``stop``, in local order, int64.
@@ -121,7 +122,7 @@ class Dealing:
         found[local < hot] = self.hot[local[local < hot]]
         return found
 
-    def _located(self, ids, part):
+    def _locate_part(self, ids, part):
         ids = ids_in_range(np.asarray(ids), self.height)
         return self.locate(ids.reshape(-1))[part].reshape(ids.shape)
 
@@ -129,10 +130,10 @@ class Dealing:
         """Return owner and local row of ids, 1-D int64, that were checked before."""
         hot = self.hot
         if not len(hot):
-            return self._dealt(ids)
+            return self._deal(ids)
         place = np.searchsorted(hot, ids)
         is_hot = hot[np.minimum(place, len(hot) - 1)] == ids
-        owners, local = self._dealt(np.where(is_hot, 0, ids - place))
+        owners, local = self._deal(np.where(is_hot, 0, ids - place))
         return np.where(is_hot, -1, owners), np.where(is_hot, place, local + len(hot))
 
     def checked_locate(self, ids: Array) -> tuple[Array, Array]:
@@ -151,13 +152,14 @@ class Dealing:
             )
         return owners, local
 
-    def _dealt(self, ids):
+    def _deal(self, ids):
         """Owner and row, of ids counted without the hot ones."""
-        places = self._permuted(ids)
-        owners = ((places + 1) * self.ranks - 1) // max(self._rest, 1)  # the inverse of starts, exactly
+        places = self._permute(ids)
+        # The inverse of starts, exactly.
+        owners = ((places + 1) * self.ranks - 1) // max(self._rest, 1)
         return owners, places - self._starts[owners]
 
-    def _permuted(self, ids):
+    def _permute(self, ids):
         return ids
 
     def _original(self, places):
@@ -219,7 +221,7 @@ class Hashed(Dealing):
         self._factors = np.array(factors, np.uint64)
         self._inverses = np.array([pow(x, -1, 2**64) for x in reversed(factors)], np.uint64)
 
-    def _permuted(self, ids):
+    def _permute(self, ids):
         return self._walk(ids, self._factors)
 
     def _original(self, places):
@@ -227,12 +229,12 @@ class Hashed(Dealing):
 
     def _walk(self, numbers, factors):
         """Permute all numbers of so many bits, again and again until the result is one of the table's."""
-        x = self._mixed(numbers.astype(np.uint64), factors)
+        x = self._mix(numbers.astype(np.uint64), factors)
         while (outside := np.flatnonzero(x >= self._rest)).size and self._rest:
-            x[outside] = self._mixed(x[outside], factors)
+            x[outside] = self._mix(x[outside], factors)
         return x.astype(np.int64)
 
-    def _mixed(self, x, factors):
+    def _mix(self, x, factors):
         """Multiply by odd numbers, between xors of the upper half of the bits into the lower: each can be undone."""
         for factor in factors:
             x = x ^ (x >> self._half)

@@ -21,7 +21,8 @@ from ..base.errors import LodkitError
 from ..base.loading import public
 from .calls import announce
 
-SMALL = 1 << 13  # numbers that are summed where each rank gets all of them
+# Each rank gets and sums all parts of at most this number of elements; larger arrays are reduced in slices.
+MAX_REPLICATED_NUMBERS = 1 << 13
 
 
 @public(home="lodkit.distributed")
@@ -91,9 +92,9 @@ class Engine(Protocol):
         array = np.asarray(array, order="C")
         if self.size == 1:
             return array.copy()
-        if array.size <= SMALL:
+        if array.size <= MAX_REPLICATED_NUMBERS:
             announce(self, f"allreduce of {array.dtype} of shape {array.shape}")
-            return _in_order(self.allgather(array), array.dtype)
+            return _sum_in_order(self.allgather(array), array.dtype)
         return self.sum_blocks(array[None])
 
     def sum_blocks(self, blocks: Array) -> Array:
@@ -110,19 +111,19 @@ class Engine(Protocol):
         blocks = np.asarray(blocks, order="C")
         flat = blocks.reshape(len(blocks), math.prod(blocks.shape[1:]))
         if self.size == 1:
-            return _in_order(flat, blocks.dtype).reshape(blocks.shape[1:])
+            return _sum_in_order(flat, blocks.dtype).reshape(blocks.shape[1:])
         bounds = np.arange(self.size + 1) * flat.shape[1] // self.size
         call = f"sum_blocks of {blocks.dtype} of shape {blocks.shape[1:]}"
         widths, held = np.diff(bounds), announce(self, call, np.full((self.size, 1), len(flat)))[:, 0]
         sent = np.concatenate([flat[:, a:b].reshape(-1) for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
         mine = widths[self.rank]
         parts = self.alltoallv(sent, len(flat) * widths, held * mine)
-        part = _in_order(parts.reshape(held.sum(), mine), blocks.dtype)
+        part = _sum_in_order(parts.reshape(held.sum(), mine), blocks.dtype)
         whole = self.alltoallv(np.tile(part, self.size), np.full(self.size, mine), widths)
         return whole.reshape(blocks.shape[1:])
 
 
-def _in_order(rows, dtype):
+def _sum_in_order(rows, dtype):
     """The sum of rows, one after another: NumPy's own order depends on their width."""
     total = np.zeros(rows.shape[1:], np.promote_types(dtype, np.float64) if dtype.kind == "f" else dtype)
     for row in rows:

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import empty, is_number
 from ..arrays.types import Array
 from ..base.errors import ShapeMismatchError
-from ..ops.dropout import GOLDEN, mixed
+from ..ops.dropout import GOLDEN, mix_state
 from .dealing import Dealing
 
 BLOCK = 1 << 15  # numbers that are made at once: the first cache holds them
@@ -21,15 +21,16 @@ _SHARE = np.float32(2.0**-24)
 
 def _bits(ids, width, seed):
     """64 random bits of each element of some rows, by its number in the table."""
-    start = mixed(np.full(1, seed % 2**64, np.uint64) + GOLDEN)
+    start = mix_state(np.full(1, seed % 2**64, np.uint64) + GOLDEN)
     numbers = ids.astype(np.uint64)[:, None] * np.uint64(width) + np.arange(width, dtype=np.uint64)
-    return mixed(start + numbers * GOLDEN)
+    return mix_state(start + numbers * GOLDEN)
 
 
 def _uniform(bits, out, low, high):
     np.multiply(bits >> np.uint64(40), _SHARE * np.float32(high - low), out=out, casting="unsafe")
     out += np.float32(low)
-    np.minimum(out, np.nextafter(np.float32(high), np.float32(low)), out=out)  # the sum may round to high
+    # The sum may round to high.
+    np.minimum(out, np.nextafter(np.float32(high), np.float32(low)), out=out)
 
 
 def _normal(bits, out, mean, deviation):

@@ -147,10 +147,10 @@ def homes(plan: Plan) -> Array:
     return np.where(plan.owners == EVERY, plan.local % len(plan.counts), plan.owners)
 
 
-def copied(x, name):
+def copy_array(x, name):
     """A copy on the CPU, as the caller may fill his own with the next batch: 0.02 ms for 82,000 ids (znver3)."""
     if on_gpu(x):
-        return on_cpu(x)
+        return to_cpu(x)
     if isinstance(x, LoDTensor):
         if x.values is None:
             raise ValueError(f"{name} is structure without values; give it some with set_values(...)")
@@ -162,7 +162,7 @@ def copied(x, name):
         return np.array(x)
 
 
-def on_cpu(x):
+def to_cpu(x):
     """An array or a LoDTensor, copied from a GPU if it is there."""
     if not on_gpu(x):
         return x

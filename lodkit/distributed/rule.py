@@ -70,7 +70,8 @@ class Rule:
         """First states of some rows: zeros, or what the operator starts from; float32 for rows of float16."""
         states = {}
         for name, (shape, dtype, start) in self._layouts(values.shape, values.dtype).items():
-            states[name] = empty(shape, dtype)  # huge pages, as of the values
+            # Huge pages, as for the values.
+            states[name] = empty(shape, dtype)
             states[name][...] = start
         return states
 
@@ -90,7 +91,7 @@ class Rule:
             array, what = (values, "values") if name == "values" else (states[name], f'states["{name}"]')
             if not isinstance(array, np.ndarray) or array.shape != expected or array.dtype != kind:
                 raise ShapeMismatchError(
-                    f"table.{what} is {_described(array)}, replaced or resized since the table was made; assign an "
+                    f"table.{what} is {_describe(array)}, replaced or resized since the table was made; assign an "
                     f"array of {kind} and shape {expected}, for the rows of this rank"
                 )
             writable(array, f"table.{what}")
@@ -145,7 +146,8 @@ class Rule:
         """Step by a gradient of rows; ``on`` is the device whose norms are those of all ranks."""
         arrays = values, *states.values()
         launch: Any = None if on is None else self.op.select(values, grad, *arrays[1:])
-        if not isinstance(launch, functools.partial):  # on one device alone: has no norms and rounds to nearest
+        # On one device alone, which has no norms and rounds to nearest.
+        if not isinstance(launch, functools.partial):
             self.op(values, grad, *arrays[1:], **attrs)
         elif self.optimizer.whole and not self.optimizer.single and attrs.get("lazy"):
             # Copies of the listed rows, as a dense update: ranks without any take part in the norms, too.
@@ -167,21 +169,21 @@ class RanksDevice:
 
     def __getattr__(self, name):
         found = getattr(device, name)
-        return self._over_ranks(found) if name in device.HOMES["norms"] else found
+        return self._sum_norms(found) if name in device.HOMES["norms"] else found
 
-    def _over_ranks(self, norms):
-        def summed(*args):
+    def _sum_norms(self, norms):
+        def sum_norms(*args):
             here = np.array(norms(*args))
             return tuple(self._engine.allreduce(here).tolist()) if here.ndim else float(self._engine.allreduce(here))
 
-        return summed
+        return sum_norms
 
     def jitter(self, values, rows, seed):
         local = np.arange(len(values)) if rows is None else rows
         device.jitter(values, self._dealing.ids(self._engine.rank, local), seed)
 
 
-def _described(array):
+def _describe(array):
     return f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else f"a {type(array).__name__}"
 
 

@@ -88,7 +88,7 @@ class Simulation:
         -------
         array of int64, of shape (ranks,)
         """
-        return _others(self._bytes(what)) + BYTES * (self.ranks - 1)
+        return _sums_of_others(self._bytes(what)) + BYTES * (self.ranks - 1)
 
     def received(self, what: What) -> Array:
         """Return the bytes that each rank gets from others: most at the owner of the most frequent id, in an update.
@@ -102,7 +102,7 @@ class Simulation:
         -------
         array of int64, of shape (ranks,)
         """
-        return _others(self._bytes(what).T) + BYTES * (self.ranks - 1)
+        return _sums_of_others(self._bytes(what).T) + BYTES * (self.ranks - 1)
 
     def messages(self, what: What) -> Array:
         """Return how many messages each rank sends, one to each other rank that needs any, and one with counts to all.
@@ -123,7 +123,7 @@ class Simulation:
             "update": (self.grads, np.repeat(self.hot_rows[None], self.ranks, 0)),
             "partial update": (self.parts, none),
         }[what]
-        return _others((there > 0).astype(np.int64) + (back > 0).T) + self.ranks - 1
+        return _sums_of_others((there > 0).astype(np.int64) + (back > 0).T) + self.ranks - 1
 
     def _bytes(self, what):
         """Bytes from each rank to each."""
@@ -148,7 +148,7 @@ class Simulation:
         )
 
 
-def _others(matrix):
+def _sums_of_others(matrix):
     """Sums by rank without what it sends to itself."""
     return matrix.sum(axis=1) - matrix.diagonal()
 

@@ -126,7 +126,8 @@ class ShardedTable(SavedTable):
         self.dtype = check_values(np.dtype(dtype), "ShardedTable", floating=True)
         self.engine, self.exchange = as_engine(comm), exchange
         self.dealing = self.asked_dealing = as_dealing(dealing, self.height, self.engine.size, hot)
-        whole = self.engine.size == 1 and not isinstance(dealing, Dealing)  # one rank holds all rows, in order
+        # One rank holds all rows, in order.
+        whole = self.engine.size == 1 and not isinstance(dealing, Dealing)
         self.dealing = as_dealing("ranges", self.height, 1) if whole else self.dealing
         self.rule = Rule(rule, states, attrs)
         init_rows = as_init(init, self.height, integer(seed, "seed"))
@@ -136,7 +137,8 @@ class ShardedTable(SavedTable):
         self.traffic: dict[str, Traffic] = {}
         self._on = None if whole else RanksDevice(self.engine, self.dealing)
         self._last: Batch | None = None
-        self.engine.tables += 1  # ranks make their tables in one order
+        # Ranks make their tables in one order.
+        self.engine.tables += 1
         kind = f"{self.height} x {self.width} {self.dtype}, {rule}, {exchange}, {self.dealing.identity()}"
         self._described = f"table {self.engine.tables} ({kind}, init {name_of(init)}, seed {seed})"
 
@@ -263,18 +265,18 @@ class ShardedTable(SavedTable):
             Another rank has refused its gradient.
         """
         if self._on is None:
-            batch = self._looked_up(batch)
+            batch = self._look_up(batch)
             batch.step_directly(grad, attrs)
             self._done_with(batch)
         else:
             Exchange(self.engine, "update", [self._step(grad, batch, attrs)]).finish()
 
     def _step(self, grad, batch, attrs):
-        batch = self._looked_up(batch)
+        batch = self._look_up(batch)
         yield from batch.step(grad, attrs)
         self._done_with(batch)
 
-    def _looked_up(self, batch):
+    def _look_up(self, batch):
         batch = self._last if batch is None else batch
         if batch is not None and not isinstance(batch, Batch):
             raise TypeError(f"batch must be what start returned, got {type(batch).__name__}")

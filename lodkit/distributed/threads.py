@@ -36,13 +36,13 @@ class ThreadEngine(Engine):
     def __init__(self, meeting: Any, rank: int, size: int) -> None:
         self._meeting, self.rank, self.size = meeting, rank, size
 
-    def _all(self, given, read):
+    def _gather_all(self, given, read):
         result = read(self._meeting.exchange(self.rank, given))
         self._meeting.barrier.wait()
         return result
 
     def alltoall(self, numbers):
-        return self._all(numbers, lambda slots: np.stack([rows[self.rank] for rows in slots]))
+        return self._gather_all(numbers, lambda slots: np.stack([rows[self.rank] for rows in slots]))
 
     def start_alltoallv(self, sent, counts, expected):
         def read(slots):
@@ -53,11 +53,11 @@ class ThreadEngine(Engine):
                 at += count
             return out
 
-        result = self._all((sent, counts), read)
+        result = self._gather_all((sent, counts), read)
         return lambda: result
 
     def allgather(self, array):
-        return self._all(array, np.stack)
+        return self._gather_all(array, np.stack)
 
     def barrier(self):
         self._meeting.barrier.wait()

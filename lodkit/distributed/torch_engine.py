@@ -44,7 +44,8 @@ class TorchEngine(Engine):
         if not source.shape[1]:
             return lambda: result
         work = dist.all_to_all_single(target, source, expected, counts, group=self.group, async_op=True)
-        held = [work, source]  # memory of what is sent lives until it has arrived
+        # The memory of a message lives until it has arrived.
+        held = [work, source]
 
         def wait():
             nonlocal host, target

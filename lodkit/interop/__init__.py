@@ -8,7 +8,8 @@ _MODULES = ("arrow", "coo", "scipy", "torch")
 
 if TYPE_CHECKING:
     from . import arrow, coo, scipy, torch
-else:  # a checker would take it for a definition of any name
+else:
+    # A type checker would take it for a definition of any name.
 
     def __getattr__(name):
         if name in _MODULES:

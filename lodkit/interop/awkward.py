@@ -38,7 +38,7 @@ def from_awkward(kind, x, nulls="raise", dictionary=False):
     return kind.from_offsets(_items(layout), *levels)
 
 
-def _plain(layout):
+def _project(layout):
     """A layout without indirections, or raise with the remedy."""
     while True:
         name = type(layout).__name__.removesuffix("Array")
@@ -63,7 +63,7 @@ def _plain(layout):
 
 def _level(layout):
     """Offsets from 0 and content of lists; None where there are only items."""
-    layout = _plain(layout)
+    layout = _project(layout)
     name = type(layout).__name__.removesuffix("Array")
     if name == "Regular" and _holds_lists(layout):
         return np.arange(len(layout) + 1) * layout.size, layout.content[: len(layout) * layout.size]
@@ -96,16 +96,16 @@ def _without_nulls(layout):
 
 def _holds_lists(layout):
     while type(layout).__name__ == "RegularArray":
-        layout = _plain(layout.content)
+        layout = _project(layout.content)
     return type(layout).__name__ in ("ListOffsetArray", "ListArray")
 
 
 def _items(layout):
     """Values: regular dimensions are items."""
-    layout, shape = _plain(layout), []
+    layout, shape = _project(layout), []
     while type(layout).__name__ == "RegularArray":
         shape.append((len(layout), layout.size))
-        layout = _plain(layout.content[: len(layout) * layout.size])
+        layout = _project(layout.content[: len(layout) * layout.size])
     if type(layout).__name__ == "EmptyArray":
         layout = layout.to_NumpyArray(np.float64)
     values = np.asarray(layout.data)

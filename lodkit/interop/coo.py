@@ -34,13 +34,15 @@ def from_torch(kind, tensor):
             f"from_torch takes a sparse COO tensor, got {type(tensor).__name__}; make SelectedRows(rows, value, height)"
         )
     if tensor.layout is not torch.sparse_coo:
-        first = "" if tensor.layout is torch.strided else ".to_dense()"  # compressed ones give 2 sparse dimensions
+        # Compressed tensors would give 2 sparse dimensions.
+        first = "" if tensor.layout is torch.strided else ".to_dense()"
         raise TypeError(f"from_torch takes a sparse COO tensor, got {tensor.layout}; call {first}.to_sparse(1)")
     if tensor.sparse_dim() != 1:
         raise ShapeMismatchError(f"the tensor has {tensor.sparse_dim()} sparse dimensions, not 1; call .to_sparse(1)")
     if tensor.requires_grad:
         raise TypeError("the tensor requires grad; pass tensor.detach()")
-    rows, value = tensor._indices(), tensor._values()  # public names refuse tensors that are not coalesced
+    # Public names refuse tensors that are not coalesced.
+    rows, value = tensor._indices(), tensor._values()
     check_storage(rows, "the indices of the tensor")
     made = kind(rows[0], value, tensor.shape[0])
     merged = tensor.is_coalesced() and made.device == "cpu" and bool((np.diff(made._rows) > 0).all())

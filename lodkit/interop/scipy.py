@@ -20,7 +20,7 @@ def to_scipy(ids, scores, num_columns, format):
     if format not in ("csr", "coo"):
         raise ValueError(f"format must be 'csr' or 'coo', got {format!r}")
     ids = check_bag(ids, "to_scipy")
-    ids, scores = _over_arrays(ids, "ids"), _over_arrays(scores, "scores")
+    ids, scores = _to_arrays(ids, "ids"), _to_arrays(scores, "scores")
     require_cpu(ids._need_values(), "to_scipy")
     scores = np.ones(len(ids.values), np.float32) if scores is None else scores
     scores = check_values_of(np.asarray(scores) if isinstance(scores, list) else scores, ids, "scores", "to_scipy")
@@ -28,14 +28,14 @@ def to_scipy(ids, scores, num_columns, format):
     if scores.ndim != 1:
         raise ShapeMismatchError(f"scores have shape {scores.shape}; a SciPy matrix holds one number per id")
     flat, columns = checked_columns(cpu, ids.values, num_columns, "ids", "num_columns")
-    parts = _summed(ids._row_offsets(), flat, columns, upcast(scores))
+    parts = _sum_duplicates(ids._row_offsets(), flat, columns, upcast(scores))
     return sparse.csr_array(parts, shape=(len(ids._row_offsets()) - 1, columns)).asformat(format)
 
 
-def _over_arrays(x, name):
+def _to_arrays(x, name):
     """A tensor of PyTorch's as an array, also in a LoDTensor."""
     if isinstance(x, LoDTensor):
-        return x._like(_over_arrays(x.values, name))
+        return x._like(_to_arrays(x.values, name))
     return array_of(x, name) if is_cpu_tensor(x) else x
 
 
@@ -50,7 +50,7 @@ def from_scipy(kind, matrix):
         rows = checked_columns(cpu, matrix.row, matrix.shape[0], "matrix.row", "matrix.shape[0]")[0]
         where = kind.from_segment_ids(np.arange(len(rows)), rows, matrix.shape[0])
         columns = checked_columns(cpu, matrix.col[where.values], matrix.shape[1], "matrix.col", "matrix.shape[1]")[0]
-        data, columns, offsets = _summed(where.offsets(), columns, matrix.shape[1], matrix.data[where.values])
+        data, columns, offsets = _sum_duplicates(where.offsets(), columns, matrix.shape[1], matrix.data[where.values])
     else:
         csr = matrix.tocsr()
         columns, data, offsets = csr.indices, csr.data, csr.indptr
@@ -59,10 +59,11 @@ def from_scipy(kind, matrix):
     return ids, ids.with_values(data)
 
 
-def _summed(offsets, columns, width, scores):
+def _sum_duplicates(offsets, columns, width, scores):
     """Return values, columns and offsets of CSR, sorted, duplicates summed; SciPy would sum in the scores' dtype."""
     distinct = None
-    if (len(offsets) - 1) * width >= 1 << 63:  # cell numbers would overflow int64
+    # Cell numbers would overflow int64.
+    if (len(offsets) - 1) * width >= 1 << 63:
         distinct, columns = np.unique(columns, return_inverse=True)
         width = len(distinct)
     cells = cpu.cells_of(offsets, columns, width)

@@ -4,4 +4,4 @@ from .compiling import jitable, njit, parallel_kernel, settings
 from .prange import prange
 from .search import advance, lower_bound, segment_of, segments_in
 from .threading_layer import get_num_threads, set_num_threads
-from .typed import Bytes, Flags, Numbers, Table, typed
+from .typed import Bytes, Flags, Numbers, Table, compile_typed

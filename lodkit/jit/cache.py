@@ -24,14 +24,15 @@ import numpy as np
 from numba import config
 
 from . import private_numba
-from .fingerprint import Untold, fingerprint, plain
+from .fingerprint import NotFingerprintable, check_plain, fingerprint
 
 _FORMAT = "lodkit 1"
 _SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "USING_SVML")
 _CHECKSUM = hashlib.sha256().digest_size
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe does not wait for a writer
 _MOST_ENTRIES, _MOST_BYTES, _MOST_DAYS = 20_000, 1 << 30, 60
-_warned = threading.Lock()  # acquired by whoever warns first, and never released
+# Acquired by the first thread that warns, and never released.
+_warned = threading.Lock()
 
 #: Called with ``"loaded"``, ``"compiling"`` or ``"compiled"`` and the name of a function, as it happens.
 watchers: list = []
@@ -74,7 +75,7 @@ class DiskCache(private_numba.NullCache):
         args = private_numba.argument_types(sig)
         versions = _FORMAT, numba.__version__, llvmlite.__version__, np.__version__, sys.version
         settings = [(name, getattr(config, name, None)) for name in _SETTINGS]
-        types = plain(" ".join(f"{arg} {arg!r}" for arg in args))
+        types = check_plain(" ".join(f"{arg} {arg!r}" for arg in args))
         return entry_name(versions, private_numba.target_of(codegen), settings, types, fingerprint(self._dispatcher))
 
 
@@ -123,11 +124,11 @@ def store(name, payload):
 def failing_softly():
     """Context whose errors end it with one warning per process, since compiling anew is always right.
 
-    Code that cannot be stored by its nature (``Untold``) is no reason to warn.
+    Code that cannot be stored by its nature (``NotFingerprintable``) is no reason to warn.
     """
     try:
         yield
-    except Untold:
+    except NotFingerprintable:
         return
     except Exception as error:
         if _warned.acquire(blocking=False):

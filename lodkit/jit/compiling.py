@@ -66,7 +66,7 @@ def text_of(compiled, signature, form):
     """Assembly (``"asm"``) or LLVM's code (``"llvm"``) of a function, compiled anew: an entry of the cache has none."""
     again = numba.njit(**private_numba.njit_options(compiled))(compiled.py_func)
     with uninterrupted(), uncollected():
-        again.compile(tuple(map(private_numba.writable, signature)))
+        again.compile(tuple(map(private_numba.to_writable, signature)))
     return getattr(again, f"inspect_{form}")(again.signatures[-1])
 
 
@@ -79,7 +79,7 @@ def code_for(compiled, kinds):
     if not hasattr(compiled, "compile"):
         return compiled
     code = compiled.compile(kinds)
-    return functools.partial(_checked, code, _layouts(kinds)) if config.BOUNDSCHECK else code
+    return functools.partial(_call_checked, code, _layouts(kinds)) if config.BOUNDSCHECK else code
 
 
 def _compile(compiled, compile_types, given):
@@ -91,7 +91,7 @@ def _compile(compiled, compile_types, given):
     with uninterrupted(), uncollected():
         if type(given) is not tuple:
             return compile_types(given)
-        kinds = tuple(map(private_numba.writable, given))
+        kinds = tuple(map(private_numba.to_writable, given))
         entry = compile_types(kinds)
         if kinds != given:
             private_numba.share_entry(compiled, given, entry)
@@ -151,11 +151,11 @@ def parallel_kernel(function):
             return compiled(*args)
         return run(compiled, args)
 
-    def then(writes, num_elements, *args):
-        call = functools.partial(_then_write, compiled, writes)
+    def run_if_large(writes, num_elements, *args):
+        call = functools.partial(_call_and_write, compiled, writes)
         return call(*args) if num_elements < settings.parallel_from or plain else run(call, args)
 
-    kernel.compiled, kernel.py_func, kernel.entry, kernel.then = compiled, function, compiled.entry, then
+    kernel.compiled, kernel.py_func, kernel.entry, kernel.then = compiled, function, compiled.entry, run_if_large
     return kernel
 
 
@@ -164,14 +164,14 @@ def _layouts(kinds):
     return [(k.dtype, k.ndim, k.layout) if isinstance(k, numba.types.Array) else str(k) for k in kinds]
 
 
-def _checked(code, layouts, *args):
+def _call_checked(code, layouts, *args):
     found = _layouts(map(numba.typeof, args))
     if found != layouts:
         raise TypeError(f"code for {layouts} was called with {found}")
     return code(*args)
 
 
-def _then_write(function, writes, *args):
+def _call_and_write(function, writes, *args):
     """Call compiled code, then write: in C all along, since Python lets signals in between bytecodes."""
     calls = (function, *args), *((operator.setitem, *write) for write in writes)
     result, *_ = itertools.starmap(operator.call, calls)

@@ -28,7 +28,7 @@ _CODE = "name argcount posonlyargcount kwonlyargcount flags code names varnames 
 jitables: weakref.WeakKeyDictionary[types.FunctionType, str] = weakref.WeakKeyDictionary()
 
 
-class Untold(Exception):
+class NotFingerprintable(Exception):
     """A value that cannot be fingerprinted; code that depends on it is not stored."""
 
 
@@ -38,10 +38,10 @@ def fingerprint(dispatcher):
     return _Walk({module.partition(".")[0] for module in modules}).value(dispatcher)
 
 
-def plain(text):
+def check_plain(text):
     """Return a text, unless it holds an address, which means nothing in another process."""
     if " at 0x" in text:
-        raise Untold(text)
+        raise NotFingerprintable(text)
     return text
 
 
@@ -73,12 +73,12 @@ class _Walk:
             return f"{value.dtype!r} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
         if isinstance(value, np.dtype):
             return repr(value)
-        return self.named(value)
+        return self.walk_named(value)
 
     def function(self, function, compiled=False):
         compiled = compiled or function in jitables
         if not compiled and not self.is_own(function.__module__):
-            return self.named(function)
+            return self.walk_named(function)
         if function in self.seen:
             return f"function {self.seen[function]}"
         self.seen[function] = len(self.seen)
@@ -90,7 +90,7 @@ class _Walk:
         for name in names:
             try:
                 parts.append(self.value(scope[name], attributes) if name in scope else name)
-            except Untold:
+            except NotFingerprintable:
                 if compiled:
                     raise
         return " ".join(parts) + ("" if compiled else self.files(function.__module__))
@@ -110,17 +110,17 @@ class _Walk:
         return f"{module.__name__} {text}"
 
     def options(self, options):
-        return plain(", ".join(f"{name}={_option(value)}" for name, value in sorted(options.items())))
+        return check_plain(", ".join(f"{name}={_option(value)}" for name, value in sorted(options.items())))
 
-    def named(self, value):
+    def walk_named(self, value):
         """Fingerprint a value by its qualified name: a ufunc, a class, an intrinsic, a Numba type."""
         named = value if hasattr(value, "__qualname__") or hasattr(value, "__name__") else type(value)
         owner = getattr(named, "__module__", None) or "builtins"
         if named is not value and not isinstance(value, numba_types.Type) and not self.is_own(owner):
-            raise Untold(repr(value))
+            raise NotFingerprintable(repr(value))
         parts = [self.name_of(owner, getattr(named, "__qualname__", None) or named.__name__), self.files(owner)]
         if isinstance(value, numba_types.Type):
-            parts.append(plain(str(value)))
+            parts.append(check_plain(str(value)))
         wrapped = getattr(value, "__wrapped__", None)
         if isinstance(wrapped, types.FunctionType) and self.is_own(owner):
             parts.append(self.function(wrapped))
@@ -139,7 +139,7 @@ class _Walk:
         try:
             digest = _file_digest(module.__file__)
         except (AttributeError, TypeError, OSError) as error:
-            raise Untold(name) from error
+            raise NotFingerprintable(name) from error
         owners = {_owner(value) for value in vars(module).values()}
         return " ".join([name, digest, *map(self.files, sorted(owners))])
 

@@ -38,7 +38,8 @@ class _Share(ctypes.Structure):
     _fields_ += [("threads", ctypes.c_int64), ("launcher", ctypes.c_void_p)]
 
 
-_shares: dict[int, _Share] = {}  # by the number of threads; they stay, for threads hold their addresses
+# By the number of threads. They stay, because threads hold their addresses.
+_shares: dict[int, _Share] = {}
 
 #: Let no threads share calls of kernels in this thread; in C, where no signal comes in between.
 share_no_call = functools.partial(_set, _key, None)

@@ -40,7 +40,7 @@ def _check_loop(described, blocks):
         raise TypingError("a parallel kernel has its loop over prange in no other loop: call it in a loop")
 
 
-def _lowered_by(compiler, lowering):
+def _replace_lowering(compiler, lowering):
     """Numba's steps of compilation, with another lowering."""
     pipelines = Compiler.define_pipelines(compiler)
     for pipeline in pipelines:
@@ -89,14 +89,15 @@ class PartLowering(NativeLowering):
         else:
             key = make_function(made.fndesc.lookup_module(), state.func_id.func_name, "", 0, made.env, (state.library,))
         context.insert_user_function(key, made.fndesc, [state.library])
-        state["cr"] = made._replace(cfunc=key)  # names the function; nobody calls it
+        # The key names the function; nobody calls it.
+        state["cr"] = made._replace(cfunc=key)
         return True
 
 
 class PartCompiler(Compiler):
     """Compiler of functions that only compiled code calls."""
 
-    define_pipelines = functools.partialmethod(_lowered_by, PartLowering)
+    define_pipelines = functools.partialmethod(_replace_lowering, PartLowering)
 
 
 _PLAIN = types.Number | types.Boolean | types.NoneType
@@ -137,7 +138,7 @@ class NumberLowering(NativeLowering):
 class NumberCompiler(Compiler):
     """Compiler of functions that Python calls."""
 
-    define_pipelines = functools.partialmethod(_lowered_by, NumberLowering)
+    define_pipelines = functools.partialmethod(_replace_lowering, NumberLowering)
 
 
 class SharedWrapper(PyCallWrapper):
@@ -182,4 +183,4 @@ class SharedLowering(NativeLowering):
 class SharedCompiler(Compiler):
     """Compiler of kernels that threads share."""
 
-    define_pipelines = functools.partialmethod(_lowered_by, SharedLowering)
+    define_pipelines = functools.partialmethod(_replace_lowering, SharedLowering)

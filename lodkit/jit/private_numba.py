@@ -80,7 +80,8 @@ def renew_llvm_lock():
     deadlock: a thread may free what LLVM has while it holds a lock for which another library's hook waits.)
     """
     lock = ffi.lib._lock
-    if lock._lock.acquire(blocking=False):  # free, or this thread's: a signal's handler has forked
+    # The lock is free, or held by this thread, in which a signal's handler has forked.
+    if lock._lock.acquire(blocking=False):
         lock._lock.release()
     else:
         lock._lock = threading.RLock()
@@ -96,10 +97,10 @@ def set_cache(dispatcher, cache):
     dispatcher._cache = cache
 
 
-def writable(kind):
+def to_writable(kind):
     """Type of writable arrays for one of read-only arrays, in tuples too; other types as they are."""
     if type(kind) in (types.UniTuple, types.Tuple):
-        return types.BaseTuple.from_types(tuple(map(writable, kind)))
+        return types.BaseTuple.from_types(tuple(map(to_writable, kind)))
     return kind.copy(readonly=False) if isinstance(kind, types.Array) and not kind.mutable else kind
 
 
@@ -153,7 +154,7 @@ def raise_with(context, builder, error, numbers, kinds):
         builder.ret(RETCODE_USEREXC)
 
 
-def same_pointer(builder, pointer):
+def copy_pointer(builder, pointer):
     """A pointer as another value, whose references LLVM counts apart from those of the first.
 
     Of one value it drops the reference that a result gains with the one that an argument loses behind it, although an
@@ -164,7 +165,7 @@ def same_pointer(builder, pointer):
     return builder.call(identity, [pointer])
 
 
-def spliced(function):
+def splice(function):
     """Let compiled code take a plain function's lines in place of a call, before their types are known.
 
     For what raises: Numba counts no reference back where an error comes out of a function that was called.

@@ -55,7 +55,7 @@ def smaller(best, x):
     return x if x < best or x != x else best
 
 
-def all_of(weight):
+def whole_weight(weight):
     return weight
 
 
@@ -65,11 +65,11 @@ def root_of(weight):
 
 REDUCERS = {
     "sum": Reducer(plus, None, 0.0),
-    "mean": Reducer(plus, all_of, 0.0),
+    "mean": Reducer(plus, whole_weight, 0.0),
     "sqrt": Reducer(plus, root_of, 0.0),
     "prod": Reducer(times, None, 1.0),
     "max": Reducer(larger, None, None),
     "min": Reducer(smaller, None, None),
     "logsumexp": Reducer(larger, None, None),
-    "logmeanexp": Reducer(larger, all_of, None),
+    "logmeanexp": Reducer(larger, whole_weight, None),
 }

@@ -43,11 +43,11 @@ def segments_in(offsets, chunk, c):
     return range(first, min(last, lower_bound(offsets, (c + 1) * chunk)))
 
 
-def _wrapping(function):
+def _allow_overflow(function):
     return np.errstate(over="ignore")(function) if config.DISABLE_JIT else jitable(function, inline=True)
 
 
-@_wrapping
+@_allow_overflow
 def plus(a, b):
     """The sum of sizes; a negative number where it does not fit int64.
 

@@ -176,7 +176,7 @@ def settle():
     """Fence: streamed bytes become visible to every thread."""
 
 
-def rolled():
+def keep_loop_rolled():
     """Keep the loop around this rolled: one exit, so one mispredicted branch per short segment."""
 
 
@@ -224,22 +224,22 @@ def log(vector):
         return np.log(vector)
 
 
-def finite(vector):
+def zero_nonfinite(vector):
     """Finite lanes, 0 for the others."""
     return np.where(np.isfinite(vector), vector, vector.dtype.type(0))
 
 
-def all_finite(vector):
+def is_finite(vector):
     """True if no lane is infinite or NaN."""
     return bool(np.isfinite(vector).all())
 
 
-def unless_minus_inf(vector, by):
+def zero_at_minus_inf(vector, by):
     """Lanes of a vector, 0 where those of ``by`` are -inf."""
     return np.where(np.isneginf(by), vector.dtype.type(0), vector)
 
 
-def if_positive(vector, by):
+def zero_unless_positive(vector, by):
     """Lanes of a vector, 0 where those of ``by`` are not above 0."""
     return np.where(by > 0, vector, vector.dtype.type(0))
 
@@ -265,12 +265,16 @@ def minimum(a, b):
     return np.minimum(a, b)
 
 
+_SAFE = "zero_nonfinite is_finite zero_at_minus_inf zero_unless_positive"
 _LANES = "load store full like widen narrow low high evens odds paired lane add sub mul div fma maximum minimum larger"
 for _module, _names in (
-    (intrinsics, f"{_LANES} load_first store_first rolled"),
+    (intrinsics, f"{_LANES} load_first store_first keep_loop_rolled"),
     (memory, "copy stream settle prefetch prefetch_lanes prefetch_alternate"),
     (bitpack, "load_packed load_params store_codes transpose half"),
-    (vector_math, "mul_rounded sqrt exp sigmoid tanh erfc log finite all_finite unless_minus_inf if_positive"),
+    (
+        vector_math,
+        "mul_rounded sqrt exp sigmoid tanh erfc log zero_nonfinite is_finite zero_at_minus_inf zero_unless_positive",
+    ),
 ):
     for _name in _names.split():
         private_numba.run_instead(globals()[_name], getattr(_module, _name))

@@ -83,7 +83,8 @@ def run(function, args):
     process.inside.append(None)
     try:
         share_next_call(threads)
-        if _processes.get(os.getpid()) is not process:  # a signal's handler has forked: no threads are here
+        # A signal's handler has forked: the child has no threads.
+        if _processes.get(os.getpid()) is not process:
             share_no_call()
         return function(*args)
     finally:
@@ -92,7 +93,8 @@ def run(function, args):
             process.lock.release()
         share_no_call()
         if threads < here:
-            set_thread_count(here)  # OpenMP and TBB tell each thread of a team how many they are
+            # OpenMP and TBB tell each thread of a team how many threads there are.
+            set_thread_count(here)
 
 
 def set_num_threads(n: int) -> None:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import llvmlite.binding
 from numba import config
 
-WIDE = 256  # bytes of a row of four cache lines
+# Four cache lines.
+WIDE_ROW_BYTES = 256
 SHARED = 384  # bytes of a row of six
 FIRST_LEVEL = 32 << 10  # bytes of a table that needs no prefetch
 
@@ -80,14 +81,14 @@ class Tuning(NamedTuple):
 
     def ahead(self, row_bytes):
         """Rows between a prefetch and its use; 0 for none."""
-        size = self.bytes_ahead if row_bytes < WIDE else self.wide_bytes_ahead
+        size = self.bytes_ahead if row_bytes < WIDE_ROW_BYTES else self.wide_bytes_ahead
         return max(8, min(self.rows_ahead, size // max(row_bytes, 1))) if size else 0
 
     def cached_ahead(self, row_bytes, size, near_bytes):
         """Rows between a prefetch of every second line by ids and its use, where a cache holds the table of ``size``
         bytes; 0 for none. Rows of fewer than two lines want none in the second level.
         """
-        none = size <= FIRST_LEVEL or (size <= near_bytes and row_bytes < WIDE // 2)
+        none = size <= FIRST_LEVEL or (size <= near_bytes and row_bytes < WIDE_ROW_BYTES // 2)
         return 0 if none else self.cached_rows_ahead
 
     def both_ahead(self, row_bytes, shared):
@@ -96,7 +97,7 @@ class Tuning(NamedTuple):
         """
         if shared:
             return self.shared_rows_ahead, self.shared_rows_ahead * 5 // 8
-        far, again = self.ahead(row_bytes), self.again if row_bytes < WIDE else self.wide_again
+        far, again = self.ahead(row_bytes), self.again if row_bytes < WIDE_ROW_BYTES else self.wide_again
         return far, min(again, far * 5 // 8)
 
 

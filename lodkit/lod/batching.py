@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 import numpy as np
 
 from ..arrays import from_lists, holds_rows, integers, is_cpu_tensor, is_integer, is_tensor, one_device
-from ..arrays.recorded import tracked
+from ..arrays.recorded import track
 from ..arrays.sizes import size_product
 from ..arrays.types import ArrayLike, Integer
 from ..base.errors import LoDMismatchError, RowIndexError
@@ -76,7 +76,7 @@ def concat(tensors: Iterable[T]) -> T:
         if (t.values is None) != (first.values is None):
             raise LoDMismatchError(f"concat: only one of tensors 0 and {i} has values")
     levels = tuple(end_to_end([t._lod[level] for t in parts]) for level in range(first.lod_level))
-    rows = [tracked(t._whole()) for t in parts]
+    rows = [track(t._whole()) for t in parts]
     return LoDTensor._wrap(None if first.values is None else _concat_rows(rows), levels)
 
 
@@ -87,9 +87,9 @@ def _concat_rows(values):
         torch = sys.modules["torch"]
         return torch.cat([torch.as_tensor(v) for v in values])
     one_device("concat", values)
-    from ..arrays.cuda import joined
+    from ..arrays.cuda import join_rows
 
-    return joined(values)
+    return join_rows(values)
 
 
 @surface
@@ -143,14 +143,14 @@ def split(x: T, parts: Integer | ArrayLike, *, by: Literal["sequences", "rows"] 
     elif by == "rows" and (isinstance(batch, LoDTensor | Batch)):
         starts = _even_rows(batch, parts)
     else:
-        starts = _even(count, parts)
+        starts = _even_starts(count, parts)
     bounds = [0, *starts.tolist(), count]
     if sparse:
         return batch.split(np.diff(bounds))
     return [batch[start:stop] for start, stop in pairwise(bounds)]
 
 
-def _even(count, parts):
+def _even_starts(count, parts):
     """Return the starts of the second and later of even parts."""
     size, larger = divmod(count, parts)
     numbers = np.arange(1, parts)
@@ -163,7 +163,7 @@ def _even_rows(x, parts):
     offsets = t._row_offsets(0) if t.lod_level else np.arange(len(t) + 1)
     rows = int(offsets[-1])
     if not rows:
-        return _even(len(t), parts)
+        return _even_starts(len(t), parts)
     size_product((rows, parts), "rows * parts")
     targets = np.arange(1, parts) * rows
     after = np.searchsorted(offsets * parts, targets)
@@ -234,7 +234,8 @@ def _batches(t, labels, order):
         yield (t[indices], *(x[indices] for x in labels)) if labels else t[indices]
 
 
-_POOL = 64  # batches sorted by length together, which keeps some randomness
+# Batches sorted by length together; a pool keeps some randomness.
+_POOL = 64
 
 
 def _order(t, size, random, bucket):

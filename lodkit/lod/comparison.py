@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import array_of, is_cpu_tensor, tensor_of
 from ..base.errors import LoDMismatchError
 from .large import needs_memory
-from .levels import equal, mismatch
+from .levels import are_equal, mismatch
 from .members import Members
 
 
@@ -27,13 +27,13 @@ class Comparison(Members):
             return len(self) == len(other)
         if len(self._lod) != len(other._lod) or len(self) != len(other):
             return False
-        return all(a is b or equal(a, b) for a, b in zip(self._lod, other._lod, strict=True))
+        return all(a is b or are_equal(a, b) for a, b in zip(self._lod, other._lod, strict=True))
 
     def equals(self, other: object) -> bool:
         """Return whether structure and values are the same, by content; NaN equals NaN."""
         if not isinstance(other, Comparison) or self.shape != other.shape or not self.same_lod(other):
             return False
-        a, b = map(_shown, (self._values, other._values))
+        a, b = map(_to_comparable, (self._values, other._values))
         if a is None or b is None:
             return a is b
         return bool(((a == b) | ((a != a) & (b != b))).all())
@@ -56,7 +56,7 @@ class Comparison(Members):
             return NotImplemented
         values = self._need_values()
         if is_cpu_tensor(values) or is_cpu_tensor(other):
-            made = self._like(_shown(values))._compare(_shown(other), sign, compare)
+            made = self._like(_to_comparable(values))._compare(_to_comparable(other), sign, compare)
             return self.with_values(tensor_of(made._values))
         try:
             fits = np.broadcast_shapes(values.shape, np.shape(other)) == values.shape
@@ -96,6 +96,6 @@ class Comparison(Members):
         def __or__(self, other: Any) -> Self: ...
 
 
-def _shown(values):
+def _to_comparable(values):
     """Numbers to compare: a CPU tensor as an array, whether it requires grad or not."""
     return array_of(values, "values", record=False) if is_cpu_tensor(values) else values

@@ -13,7 +13,7 @@ class Coordinates(Exchange):
 
     __slots__ = ()
 
-    def _exported(self):
+    def _export_values(self):
         raise BufferError(
             "DLPack carries one array, and SelectedRows are two; pass s.to_dense(), or s.rows and s.value"
         )

@@ -10,32 +10,32 @@ from __future__ import annotations
 import copy
 from typing import Any, Self
 
-from ..arrays.recorded import tracked
+from ..arrays.recorded import track
 from ..arrays.tensors import is_tensor
 from .large import needs_memory
 
 
-class Elsewhere:
-    """A name in a class whose reading raises; attributes that exist cost what they cost without it."""
+class MissingName:
+    """A name that a class lacks: to read it raises with suggestions. Attributes that exist stay as fast."""
 
-    __slots__ = ("calls", "name")
+    __slots__ = ("name", "suggestions")
 
-    def __init__(self, name, calls):
-        self.name, self.calls = name, calls
+    def __init__(self, name, suggestions):
+        self.name, self.suggestions = name, suggestions
 
     def __get__(self, instance, owner):
         article = "" if owner.__name__.endswith("s") else "a "
-        calls = ", ".join(f"{call} ({what})" if what else call for call, what in self.calls.items())
-        raise AttributeError(f"{article}{owner.__name__} has no {self.name!r}; what does it: {calls}")
+        suggestions = ", ".join(f"{call} ({what})" if what else call for call, what in self.suggestions.items())
+        raise AttributeError(f"{article}{owner.__name__} has no {self.name!r}; what does it: {suggestions}")
 
 
-def hints(table):
-    """Decorator of a class: names that it lacks raise with the calls that a table gives for them."""
+def suggest(table):
+    """Decorate a class: names that it lacks raise with the suggestions of a table."""
 
     def decorate(cls):
         for names, calls in table.items():
             for name in names.split():
-                setattr(cls, name, Elsewhere(name, {c.replace("NAME", name): what for c, what in calls.items()}))
+                setattr(cls, name, MissingName(name, {c.replace("NAME", name): what for c, what in calls.items()}))
         cls.__dir__ = _names
         return cls
 
@@ -44,7 +44,7 @@ def hints(table):
 
 def _names(self):
     """The names of an object, without those that only raise."""
-    absent = {name for cls in type(self).__mro__ for name, x in vars(cls).items() if isinstance(x, Elsewhere)}
+    absent = {name for cls in type(self).__mro__ for name, x in vars(cls).items() if isinstance(x, MissingName)}
     return sorted(set(object.__dir__(self)) - absent)
 
 
@@ -157,7 +157,7 @@ FEATURES = {
 }
 
 
-@hints(LOD_TENSOR)
+@suggest(LOD_TENSOR)
 class Familiar:
     """Members that mean for LoDTensors what they mean for arrays; other names of arrays raise and say what does it."""
 
@@ -177,10 +177,10 @@ class Familiar:
         """Return a tensor of the same structure, its values in another type."""
         from .nesting import cast_values
 
-        return self.with_values(cast_values(tracked(self._need_values()), dtype))
+        return self.with_values(cast_values(track(self._need_values()), dtype))
 
     @needs_memory
     def copy(self) -> Self:
         """Return a tensor with values of its own; the structure, which is read-only, is shared."""
-        values = tracked(self._whole())
+        values = track(self._whole())
         return self.with_values(values.clone() if is_tensor(values) else copy.deepcopy(values))

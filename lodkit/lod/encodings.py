@@ -22,7 +22,7 @@ from ..arrays import (
     to_device,
 )
 from ..arrays.objects import refuse_objects
-from ..arrays.recorded import on_tape, plain_view, tracked
+from ..arrays.recorded import is_on_tape, plain_view, track
 from ..arrays.tensors import check_storage
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
 from ..base.errors import LoDError, SegmentIdError
@@ -31,7 +31,7 @@ from . import levels as _levels
 from .elsewhere import Familiar
 from .indexing import require_cpu
 from .large import joined_rows, needs_memory, rows_of
-from .levels import compiled, frozen, lengths_between
+from .levels import freeze, lengths_between, load_compiled
 from .members import Members
 
 MAX_DEPTH = 64
@@ -76,7 +76,8 @@ class Conversions(Familiar, Members):
         num_segments : int, optional
             Default: the largest id + 1.
         """
-        values, ids = cls(values).values, integers(ids, "segment_ids").copy()  # which no other thread writes
+        # Private copy: another thread may write to the array meanwhile.
+        values, ids = cls(values).values, integers(ids, "segment_ids").copy()
         if ids.shape != values.shape[:1]:
             raise SegmentIdError(f"segment_ids has shape {ids.shape}, but must be ({values.shape[0]},), one id per row")
         count = int(ids.max(initial=-1)) + 1 if num_segments is None else integer(num_segments, "num_segments")
@@ -84,12 +85,12 @@ class Conversions(Familiar, Members):
         if len(outside) or count < 0:
             place = f"segment_ids[{outside[0]}] = {ids[outside[0]]}" if len(outside) else "num_segments"
             raise SegmentIdError(f"{place} is outside [0, {count}) (num_segments={count})")
-        offsets, order = compiled().sort_by_segment(ids, count)
-        if compiled().first_decrease(ids):
+        offsets, order = load_compiled().sort_by_segment(ids, count)
+        if load_compiled().first_decrease(ids):
             if not is_cpu_tensor(values):
                 require_cpu(values, "from_segment_ids with unsorted ids")
             values = values[order]
-        return cls._wrap(values, (frozen(offsets),))
+        return cls._wrap(values, (freeze(offsets),))
 
     @classmethod
     @needs_memory
@@ -110,27 +111,27 @@ class Conversions(Familiar, Members):
         if is_cpu_tensor(padded):
             made = cls.from_padded(array_of(padded, "padded"), lengths, pad_value=pad_value)
             return made._like(tensor_of(made._values, padded))
-        recorded = tracked(padded)
+        recorded = track(padded)
         padded = _batch(plain_view(padded), "from_padded")
         count, width = padded.shape[:2]
         if lengths is None:
             if pad_value is None:
                 raise TypeError("from_padded needs lengths or pad_value= to tell data from padding")
-            lengths = _data_lengths(padded, compiled("padded").padding_of(pad_value, padded.dtype))
-        offsets = _levels.one_level(lengths, "lengths")
+            lengths = _data_lengths(padded, load_compiled("padded").padding_of(pad_value, padded.dtype))
+        offsets = _levels.level_offsets(lengths, "lengths")
         if len(offsets) - 1 != count:
             raise LoDError(f"from_padded: {len(offsets) - 1} lengths for {count} padded sequences; give one for each")
-        if compiled().longest_length.code(offsets) > width:
+        if load_compiled().longest_length.code(offsets) > width:
             lengths = lengths_between(offsets)
             i = int(np.argmax(lengths))
             raise LoDError(
                 f"from_padded: lengths[{i}] = {lengths[i]} exceeds the padded width {width}; a length counts the rows "
                 "that are data"
             )
-        rows = np.arange(count * width) if on_tape(recorded) else padded.reshape(count * width, *padded.shape[2:])
+        rows = np.arange(count * width) if is_on_tape(recorded) else padded.reshape(count * width, *padded.shape[2:])
         values = output((offsets.item(-1), *rows.shape[1:]), rows.dtype)
-        compiled("copy_runs").copy_runs(rows, width, offsets, values)
-        if on_tape(recorded):
+        load_compiled("copy_runs").copy_runs(rows, width, offsets, values)
+        if is_on_tape(recorded):
             values = recorded.reshape(count * width, *padded.shape[2:])[values]
         return cls._wrap(values, (offsets,))
 
@@ -142,7 +143,7 @@ class Conversions(Familiar, Members):
         if len(values.shape) < 2:
             raise LoDError(f"from_uniform takes (sequences, length, *item), got shape {tuple(values.shape)}")
         count, length, *item = values.shape
-        return cls._wrap(values.reshape((count * length, *item)), (frozen(np.arange(count + 1) * length),))
+        return cls._wrap(values.reshape((count * length, *item)), (freeze(np.arange(count + 1) * length),))
 
     @classmethod
     @surface
@@ -236,12 +237,12 @@ class Conversions(Familiar, Members):
         array
             ``(sequences, *widths, *item)``, of the values' library.
         """
-        return compiled("padded").to_padded(self, pad_value, max_length)
+        return load_compiled("padded").to_padded(self, pad_value, max_length)
 
     def to_uniform(self) -> Values:
         """Return ``values`` with one axis per level, without a copy; lengths of a level must be equal."""
         widths = [self._uniform_length(level) for level in range(self.lod_level)]
-        return tracked(self._need_values()).reshape((len(self), *widths, *self.shape[1:]))
+        return track(self._need_values()).reshape((len(self), *widths, *self.shape[1:]))
 
     def _uniform_length(self, level):
         lengths = self.lengths(level)

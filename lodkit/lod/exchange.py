@@ -17,7 +17,7 @@ class Exchange:
     _values: Values
 
     def __dlpack__(self, **options):
-        values = self._exported()
+        values = self._export_values()
         try:
             return values.__dlpack__(**options)
         except BufferError as error:
@@ -28,9 +28,9 @@ class Exchange:
             raise
 
     def __dlpack_device__(self):
-        return self._exported().__dlpack_device__()
+        return self._export_values().__dlpack_device__()
 
-    def _exported(self):
+    def _export_values(self):
         """The values, if there is no structure that would be lost."""
         if self._lod:
             raise BufferError(

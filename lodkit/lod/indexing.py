@@ -23,13 +23,13 @@ from ..arrays import (
     remedy_for,
     tensor_of,
 )
-from ..arrays.recorded import not_recorded, on_tape, tracked
+from ..arrays.recorded import is_on_tape, refuse_unrecorded, track
 from ..arrays.sizes import memory_for
 from ..arrays.types import Array, Integer, Values
 from ..base.errors import DeviceError, LoDError, LodkitError, LoDLevelError, RowIndexError
 from ..base.tracebacks import shorten
 from .large import is_size, needs_memory
-from .levels import compiled, frozen
+from .levels import freeze, load_compiled
 from .members import Members
 
 
@@ -136,7 +136,7 @@ class Indexing(Members):
         """Return the sequences of a level, in order, as views: arrays at the innermost, else LoDTensors."""
         level = self._level(level)
         if level == len(self._lod) - 1:
-            values = tracked(self._need_values())
+            values = track(self._need_values())
             return [values[a:b] for a, b in pairwise(self._lod[-1].tolist())]
         return [self._cut(level + 1, a, b) for a, b in pairwise(self._lod[level].tolist())]
 
@@ -153,7 +153,7 @@ class Indexing(Members):
             if level:
                 start, count = int(self._lod[level - 1][at]), int(self._lod[level - 1][at + 1])
                 count -= start
-            at = start + _checked(i, count, level, branch)
+            at = start + _check_index(i, count, level, branch)
         return at
 
     def _cut(self, level, start, stop):
@@ -161,9 +161,9 @@ class Indexing(Members):
         levels = []
         for offsets in self._lod[level:]:
             first, last = int(offsets[start]), int(offsets[stop])
-            levels.append(frozen(offsets[start : stop + 1] - first))
+            levels.append(freeze(offsets[start : stop + 1] - first))
             start, stop = first, last
-        values = None if self._whole() is None else tracked(self._values)[start:stop]
+        values = None if self._whole() is None else track(self._values)[start:stop]
         return self._wrap(values, tuple(levels), self._base + start)
 
     def _part(self, branch):
@@ -171,10 +171,10 @@ class Indexing(Members):
         at = self._find(branch)
         level = len(branch) - 1
         if not self._lod:
-            return tracked(self._values)[at]
+            return track(self._values)[at]
         start, stop = int(self._lod[level][at]), int(self._lod[level][at + 1])
         if level == len(self._lod) - 1:
-            return tracked(self._need_values())[start:stop]
+            return track(self._need_values())[start:stop]
         return self._cut(level + 1, start, stop)
 
     def _descend(self, key):
@@ -189,9 +189,9 @@ class Indexing(Members):
                 return self[key[0]]
             if self._lod:
                 raise IndexError(f"index t[{key[0]!r:.200}, ...]: integers come first, as in t[i, j] and t[i, a:b]")
-            return _within(self._values, key, "values")
+            return _index_values(self._values, key, "values")
         part, rest = self._part(key[:depth]), key[depth:]
-        return _within(part, rest, f"the part at {key[:depth]}") if rest else part
+        return _index_values(part, rest, f"the part at {key[:depth]}") if rest else part
 
     # -- selecting -------------------------------------------------------------------------------
 
@@ -211,16 +211,17 @@ class Indexing(Members):
     @needs_memory
     def _select(self, indices):
         """Return a copy of the sequences at these indices."""
-        values = tracked(self._whole())  # a recorded array records
+        # A recorded array records what follows.
+        values = track(self._whole())
         if len(self._lod) == 1 and type(values) is np.ndarray and not values.dtype.hasobject:
-            few = compiled("selection").take_few(self, indices)
+            few = load_compiled("selection").take_few(self, indices)
             if few is not None:
                 return few
         starts, stops, count, levels = indices, indices + 1, len(indices), []
         to = None if self._lod else np.arange(count)
         for level, offsets in enumerate(self._lod):
-            cut, starts, stops, to = compiled().cut_parts(offsets, starts, stops, count, "t[indices]", level)
-            levels.append(frozen(cut))
+            cut, starts, stops, to = load_compiled().cut_parts(offsets, starts, stops, count, "t[indices]", level)
+            levels.append(freeze(cut))
             count = cut.item(-1)
         if values is None:
             return self._wrap(None, tuple(levels))
@@ -233,7 +234,7 @@ class Indexing(Members):
 
 
 @needs_memory
-def _within(values, index, what):
+def _index_values(values, index, what):
     """The elements of an array, or of a LoDTensor, at an index: NumPy's errors do not say of what."""
     try:
         return values[index]
@@ -257,26 +258,26 @@ def take_runs(values, place, count):
     """Copy runs of rows to their places, as ``move_runs``, in a new array of ``count`` rows, which they fill."""
     if type(values) is not np.ndarray:
         tensor = is_cpu_tensor(values)
-        if on_tape(values) or (tensor and values.requires_grad and sys.modules["torch"].is_grad_enabled()):
+        if is_on_tape(values) or (tensor and values.requires_grad and sys.modules["torch"].is_grad_enabled()):
             return values[take_runs(np.arange(len(values)), place, count)]
         if tensor:
             return tensor_of(take_runs(array_of(values, "values", record=False), place, count), values)
         require_cpu(values, "selecting sequences")
     out = output((count, *values.shape[1:]), values.dtype)
-    compiled("copy_runs").move_runs(values, place, out)
+    load_compiled("copy_runs").move_runs(values, place, out)
     return out
 
 
 def require_cpu(values, what):
-    if on_tape(values):
-        not_recorded(what)
+    if is_on_tape(values):
+        refuse_unrecorded(what)
     if not isinstance(values, np.ndarray):
         if not hasattr(values, "__cuda_array_interface__"):
             raise TypeError(f"{what} takes a NumPy array, got {type(values).__name__}; {remedy_for(values, 'it')}")
         raise DeviceError(f"{what} works on the CPU; move the tensor with .to('cpu')")
 
 
-def _checked(i, count, level, branch):
+def _check_index(i, count, level, branch):
     """Return ``i`` as a non-negative index, or raise."""
     if isinstance(i, bool | np.bool_):
         raise TypeError(f"{i!r} is not a sequence index; select by mask with an array of {count} booleans")
@@ -302,7 +303,7 @@ def _indices(key, count):
             raise RowIndexError(f"boolean mask has {len(key)} entries for {count} sequences")
         return np.flatnonzero(key)
     numbers = integers(key, "sequence indices")
-    indices, bad = compiled("selection").indices_within(numbers, count)
+    indices, bad = load_compiled("selection").indices_within(numbers, count)
     if bad >= 0:
         place = f"sequence index {numbers[bad]} at position {bad}"
         raise RowIndexError(f"{place} is out of range for {count} sequences")

@@ -19,7 +19,7 @@ from ..base.tracebacks import shorten
 
 F = TypeVar("F", bound=Callable)
 
-_LARGE = 1 << 16
+_MIN_REPORTED_SIZE = 1 << 16
 _NO_ARRAY = ("array is too big", "Maximum allowed", "cannot reshape array of size 0", "Python int too large")
 
 
@@ -30,7 +30,7 @@ def needs_memory(function: F) -> F:
     """
 
     @functools.wraps(function)
-    def checked(*args, **kwargs):
+    def call_function(*args, **kwargs):
         try:
             return function(*args, **kwargs)
         except Exception as error:
@@ -38,16 +38,17 @@ def needs_memory(function: F) -> F:
                 shorten(error)
                 raise
             named = inspect.signature(function).bind(*args, **kwargs).arguments
-            raise no_memory(_called(function, args), named.items(), error) from error
+            raise memory_error(_callable_name(function, args), named.items(), error) from error
 
-    return checked  # type: ignore[return-value]
+    return call_function  # type: ignore[return-value]
 
 
-def _called(function, args):
+def _callable_name(function, args):
     """A function, a method or a class as its caller knows it."""
     if "." not in function.__qualname__:
         return function.__name__
-    owner = args[0] if isinstance(args[0], type) else type(args[0])  # not the part of it that has the method
+    # The class itself, not the mixin that defines the method.
+    owner = args[0] if isinstance(args[0], type) else type(args[0])
     return owner.__name__ if function.__name__ == "__init__" else f"{owner.__name__}.{function.__name__}"
 
 
@@ -58,9 +59,9 @@ def is_size(error):
     )
 
 
-def no_memory(what, named, error):
+def memory_error(what, named, error):
     """The error for arguments, pairs of name and value, whose sizes no memory holds."""
-    asked = ", ".join(words for name, x in named for words in _large(name, x))
+    asked = ", ".join(words for name, x in named for words in _describe_size(name, x))
     if not asked:
         shapes = (str(np.shape(_numbers(x))) for _, x in named if isinstance(_numbers(x), np.ndarray))
         asked = "inputs of shapes " + ", ".join(shapes)
@@ -68,35 +69,35 @@ def no_memory(what, named, error):
 
 
 def _numbers(x):
-    return x.values if _ragged(x) else getattr(x, "value", x)
+    return x.values if _is_lod_tensor(x) else getattr(x, "value", x)
 
 
-def _ragged(x):
+def _is_lod_tensor(x):
     from .lod_tensor import LoDTensor
 
     return isinstance(x, LoDTensor)
 
 
-def _large(name, x):
+def _describe_size(name, x):
     """What is large of an argument: its shape, its integers."""
     if isinstance(x, list | tuple):
-        if any(is_integer(number) and abs(int(number)) >= _LARGE for number in x):
+        if any(is_integer(number) and abs(int(number)) >= _MIN_REPORTED_SIZE for number in x):
             yield f"{name} = {x!r:.200}"
         for i, part in enumerate(x):
             if not is_integer(part):
-                yield from _large(f"{name}[{i}]", part)
+                yield from _describe_size(f"{name}[{i}]", part)
     elif is_integer(x):
-        if abs(int(x)) >= _LARGE:
+        if abs(int(x)) >= _MIN_REPORTED_SIZE:
             yield f"{name} = {x}"
-    elif is_integer(height := getattr(x, "height", 0)) and height >= _LARGE:
+    elif is_integer(height := getattr(x, "height", 0)) and height >= _MIN_REPORTED_SIZE:
         yield f"{name} of height {height}"
-    if _ragged(x) and x.lod_level and x.shape[0] >= _LARGE:
+    if _is_lod_tensor(x) and x.lod_level and x.shape[0] >= _MIN_REPORTED_SIZE:
         yield f"{name} of {x.shape[0]} rows"
     numbers = _numbers(x)
     if isinstance(numbers, np.ndarray):
-        if max(numbers.shape, default=0) >= _LARGE:
+        if max(numbers.shape, default=0) >= _MIN_REPORTED_SIZE:
             yield f"{name} of shape {numbers.shape}"
-        elif numbers.dtype.kind in "iu" and numbers.size and numbers.max() >= _LARGE:
+        elif numbers.dtype.kind in "iu" and numbers.size and numbers.max() >= _MIN_REPORTED_SIZE:
             yield f"{name} with {numbers.max()}"
 
 

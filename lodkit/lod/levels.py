@@ -7,31 +7,34 @@ import functools
 import numpy as np
 
 from ..arrays import integers, is_tensor
-from ..arrays.sizes import too_large, total_size
+from ..arrays.sizes import size_error, total_size
 from ..arrays.types import Levels
 from ..base.errors import LoDError, LoDMismatchError
 from ..base.loading import load
 
-MOST_LEVELS = 1 << 16  # that an array gives: one whose rows are empty may have 2**60
+# An array whose rows are empty may have 2**60 levels.
+MOST_LEVELS = 1 << 16
 _SHOWN = 8
-_FEW = 2048
+_MAX_COMPARED_AS_BYTES = 2048
 _INT64 = np.dtype(np.int64)
 _CAPSULE = type(np.from_dlpack(np.empty(1)).base)
 
 
-@functools.cache  # an import statement in a function takes 2 us per call
-def compiled(name="offsets"):
+# An import statement in a function takes 2 us per call.
+@functools.cache
+def load_compiled(name="offsets"):
     """A module of this package that has compiled functions, on first use: importing LoDTensor does not import Numba."""
     return load(f".{name}", __package__)
 
 
-def frozen(array):
+def freeze(array):
     """Make ``array`` read-only and return it: for structure that is kept; a ``lender`` hands out copies."""
-    array.setflags(False)  # a quarter of the time of ``flags.writeable = False``
+    # Takes a quarter of the time of ``flags.writeable = False``.
+    array.setflags(False)
     return array
 
 
-def locked(array):
+def lock_array(array):
     """The numbers of an array that nobody else has, in one that no flag makes writable, nor that of any ``base``.
 
     A few are copied to bytes. Many stay where they are, in memory whose owner Python cannot reach: a capsule has it.
@@ -39,18 +42,18 @@ def locked(array):
     base = type(array.base)
     if base is bytes or (base is _CAPSULE and not array.flags.writeable):
         return array
-    if array.size <= _FEW:
-        return in_bytes(array)
+    if array.size <= _MAX_COMPARED_AS_BYTES:
+        return copy_to_bytes(array)
     try:
         array = np.from_dlpack(array)
     except BufferError:  # NumPy 2.0 hands over no read-only arrays
         array = np.from_dlpack(array.copy())
-    return frozen(array)
+    return freeze(array)
 
 
 def locked_copy(array):
-    """``locked`` numbers of an array that others may write."""
-    return in_bytes(array) if array.size <= _FEW else locked(array.copy())
+    """Copy the numbers of an array that others may write into one that nobody can write."""
+    return copy_to_bytes(array) if array.size <= _MAX_COMPARED_AS_BYTES else lock_array(array.copy())
 
 
 def lender(array):
@@ -62,15 +65,15 @@ def lender(array):
     return functools.partial(np.frombuffer, data, _INT64) if data else functools.partial(np.ndarray, 0, _INT64, data)
 
 
-def in_bytes(array):
-    """The numbers of an array, of any rank and layout, in one over bytes, which nobody can write."""
+def copy_to_bytes(array):
+    """Copy an array of any rank and layout into an immutable one backed by bytes."""
     data = array.tobytes()
     return np.frombuffer(data, array.dtype) if data and array.ndim == 1 else np.ndarray(array.shape, array.dtype, data)
 
 
-def equal(a, b):
-    """Whether the offsets of two levels are equal: as bytes a few take a tenth of ``np.array_equal``'s time."""
-    if a.size > _FEW:
+def are_equal(a, b):
+    """Compare the offsets of two levels. Compared as bytes, short ones take a tenth of ``np.array_equal``'s time."""
+    if a.size > _MAX_COMPARED_AS_BYTES:
         return np.array_equal(a, b)
     return a.size == b.size and a.tobytes() == b.tobytes()
 
@@ -87,10 +90,10 @@ def end_to_end(levels, what="tensors"):
     for offsets in levels[1:]:
         joined.append(offsets[1:] + last)
         last += offsets.item(-1)
-    return frozen(np.concatenate(joined))
+    return freeze(np.concatenate(joined))
 
 
-def short(numbers):
+def format_short(numbers):
     """Format numbers for a message, truncated after the first few."""
     numbers = np.asarray(numbers)
     shown = ", ".join(map(str, numbers[:_SHOWN].tolist()))
@@ -106,7 +109,7 @@ def _vector(numbers, where, remedy=""):
     return numbers
 
 
-def _listed(levels, name):
+def _list_levels(levels, name):
     if not np.iterable(levels):
         raise LoDError(f"{name} is {levels!r}, not a list of levels; give one list per level: [[3, 1, 2]]")
     if isinstance(levels, np.ndarray) and levels.ndim and len(levels) > MOST_LEVELS:
@@ -117,31 +120,32 @@ def _listed(levels, name):
 def from_lengths(lengths):
     """Convert lengths per level, outermost first, to offsets."""
     levels: list[np.ndarray] = []
-    for level, numbers in enumerate(_listed(lengths, "recursive_sequence_lengths")):
+    for level, numbers in enumerate(_list_levels(lengths, "recursive_sequence_lengths")):
         where = f"recursive_sequence_lengths[{level}]"
         numbers = _vector(numbers, where)
-        offsets = compiled().lengths_to_offsets(numbers, where)
+        offsets = load_compiled().lengths_to_offsets(numbers, where)
         if levels and levels[-1][-1] != len(numbers):
             raise LoDError(
                 f"level {level} of recursive_sequence_lengths has {len(numbers)} lengths, "
-                f"but level {level - 1} sums to {levels[-1][-1]} ({short(lengths_between(levels[-1]))}); "
+                f"but level {level - 1} sums to {levels[-1][-1]} ({format_short(lengths_between(levels[-1]))}); "
                 "each level must have as many lengths as the level above sums to"
             )
-        levels.append(frozen(offsets))
+        levels.append(freeze(offsets))
     return tuple(levels)
 
 
-def one_level(lengths, what):
+def level_offsets(lengths, what):
     """Convert the lengths of the only level, an argument that is called ``what``, to offsets."""
-    return frozen(compiled().lengths_to_offsets(_vector(lengths, what), what))
+    return freeze(load_compiled().lengths_to_offsets(_vector(lengths, what), what))
 
 
 def bad_length(lengths, what):
     """The error for lengths of which one is negative, or the sum does not fit int64."""
-    lengths = lengths.copy()  # which another thread may write
+    # Private copy: another thread may write to the array meanwhile.
+    lengths = lengths.copy()
     negative = np.flatnonzero(lengths < 0)
     if not len(negative):
-        return too_large(sum(lengths.tolist()), what, "add up to")
+        return size_error(sum(lengths.tolist()), what, "add up to")
     i = int(negative[0])
     return LoDError(f"{what}[{i}] = {lengths[i]} is negative; a length counts rows or sequences, 0 for an empty one")
 
@@ -150,7 +154,7 @@ def from_offsets(offsets, absolute=False, name="lod", remedy=""):
     """Check and copy offsets per level, outermost first; absolute ones become relative."""
     levels = [
         _checked_offsets(level, _vector(numbers, f"{name}[{level}]", remedy))
-        for level, numbers in enumerate(_listed(offsets, name))
+        for level, numbers in enumerate(_list_levels(offsets, name))
     ]
     for level in range(len(levels) - 1):
         upper, lower = levels[level], levels[level + 1]
@@ -159,20 +163,20 @@ def from_offsets(offsets, absolute=False, name="lod", remedy=""):
         elif upper[-1] != len(lower) - 1:
             raise LoDError(
                 f"last offset {upper[-1]} at level {level} does not equal the {len(lower) - 1} sequences "
-                f"of level {level + 1} ({short(upper)}); offsets count sequences of the next level: "
+                f"of level {level + 1} ({format_short(upper)}); offsets count sequences of the next level: "
                 "for offsets in rows use LoDTensor.from_offsets(values, ..., absolute=True)"
             )
     return tuple(levels)
 
 
 def _checked_offsets(level, numbers):
-    offsets = frozen(numbers.copy())
+    offsets = freeze(numbers.copy())
     if not len(offsets) or offsets[0] != 0:
         found = f"start at {offsets[0]}" if len(offsets) else "are empty"
         raise LoDError(
             f"offsets at level {level} {found}; they start at 0, with one entry more than there are sequences"
         )
-    i = compiled().first_decrease(offsets)
+    i = load_compiled().first_decrease(offsets)
     if i:
         raise LoDError(
             f"offsets at level {level} decrease at position {i}: offsets[{i - 1}]={offsets[i - 1]} > "
@@ -190,11 +194,11 @@ def _relative(level, upper, lower):
     wrong = np.flatnonzero(lower[np.minimum(places, len(lower) - 1)] != upper)
     if not len(wrong) and upper[-1] == lower[-1]:
         places[-1] = len(lower) - 1
-        return frozen(places.astype(np.int64))
+        return freeze(places.astype(np.int64))
     i = int(wrong[0]) if len(wrong) else len(upper) - 1
     raise LoDError(
         f"absolute offset {upper[i]} at position {i} of level {level} is not the start of a "
-        f"sequence of level {level + 1} ({short(lower)}); outermost levels come first, last offsets are equal"
+        f"sequence of level {level + 1} ({format_short(lower)}); outermost levels come first, last offsets are equal"
     )
 
 
@@ -203,7 +207,7 @@ def check_rows(levels, values, offsets=False):
     if levels and values is not None and levels[-1][-1] != values.shape[0]:
         last, rows = int(levels[-1][-1]), values.shape[0]
         difference = f"{last - rows} too many" if last > rows else f"{rows - last} too few"
-        rule = f"the innermost lengths must sum to the rows: {short(lengths_between(levels[-1]))}"
+        rule = f"the innermost lengths must sum to the rows: {format_short(lengths_between(levels[-1]))}"
         if offsets:
             rule = f"offsets end with the number of rows: {'append' if last < rows else 'the last must be'} {rows}"
         place = f"last offset {last} at level {len(levels) - 1}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import check_dense, device_of, from_lists, is_array, is_cpu_tensor, plain_array, remedy_for
 from ..arrays.objects import OBJECTS, refuse_objects
-from ..arrays.recorded import is_recorded, plain_view, state, tracked
+from ..arrays.recorded import is_recorded, plain_view, state, track
 from ..arrays.types import DenseLike, Device, Levels, Values
 from ..base.errors import LoDError
 from ..base.loading import module_above, public
@@ -151,7 +151,7 @@ class LoDTensor(
 
         While a tape is open, what NumPy computes of floating values is recorded.
         """
-        return tracked(self._values) if state.open else self._values
+        return track(self._values) if state.open else self._values
 
     def set_values(self, values: DenseLike | None) -> None:
         """Replace the values in place; the structure stays."""
@@ -213,7 +213,8 @@ class LoDTensor(
 
     # -- protocols -------------------------------------------------------------------------------
 
-    if not TYPE_CHECKING:  # a checker takes what has this for an array
+    # A type checker takes a class that has this for an array.
+    if not TYPE_CHECKING:
 
         def __array__(self, dtype=None, copy=None):
             raise TypeError("a LoDTensor is not an array; use .values (all rows), .to_padded() or .to_uniform()")

@@ -43,7 +43,7 @@ def from_nested(cls, x, lod_level, dtype, name="x"):
             raise TypeError(
                 f"from_nested takes nested lists of numbers, got {type(x).__name__}: {REFUSED[kind.__name__]}"
             )
-    x = _opened(cls, x)
+    x = _open_container(cls, x)
     if isinstance(x, cls):
         if lod_level not in (None, x.lod_level):
             raise LoDError(f"{type(x).__name__} has lod_level {x.lod_level}, not {lod_level}; leave lod_level out")
@@ -52,10 +52,10 @@ def from_nested(cls, x, lod_level, dtype, name="x"):
         return _uniform(cls, x, lod_level, dtype)
     if not isinstance(x, list | tuple):
         raise TypeError(f"from_nested takes nested lists, arrays, columns or tensors, got {type(x).__name__}")
-    return _of_lists(cls, x, lod_level, dtype, name)
+    return _from_lists(cls, x, lod_level, dtype, name)
 
 
-def _of_lists(cls, parts, lod_level, dtype, name):
+def _from_lists(cls, parts, lod_level, dtype, name):
     if parts and lod_level is None and all(isinstance(part, cls) for part in parts):
         made = cls.from_sequences(parts)
         return made if dtype is None else made.with_values(cast_values(made.values, dtype))
@@ -82,7 +82,7 @@ def _of_lists(cls, parts, lod_level, dtype, name):
     return cls(_row_array(parts, lengths, dtype, name), lengths)
 
 
-def _opened(cls, x):
+def _open_container(cls, x):
     """A container as a list, an array of rows or a LoDTensor; what is none of them as it is."""
     if isinstance(x, np.ndarray):
         return x.tolist() if x.dtype.hasobject else plain_array(x, "x")
@@ -98,7 +98,7 @@ def _opened(cls, x):
     if library == "awkward":
         return cls.from_awkward(x)
     if library == "pandas" and hasattr(x, "to_numpy") and not ("list" in str(x.dtype) and hasattr(x, ARROW[1])):
-        return _opened(cls, x.to_numpy())
+        return _open_container(cls, x.to_numpy())
     if any(hasattr(x, name) for name in ARROW):
         try:
             return cls.from_arrow(x)
@@ -113,7 +113,7 @@ def _opened(cls, x):
 
 def _part(cls, x):
     """A part of a list as a list, an array of rows or, where it is none, itself."""
-    x = x if type(x) in _LISTS or type(x) in _NUMBERS else _opened(cls, x)
+    x = x if type(x) in _LISTS or type(x) in _NUMBERS else _open_container(cls, x)
     if isinstance(x, cls):
         return x.to_list() if x.lod_level else x.values
     return x

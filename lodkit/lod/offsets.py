@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays.sizes import too_large
-from ..jit import Flags, Numbers, Table, jitable, njit, typed
+from ..arrays.sizes import size_error
+from ..jit import Flags, Numbers, Table, compile_typed, jitable, njit
 from ..jit.search import plus
 from .levels import bad_length
 
@@ -23,21 +23,23 @@ def lengths_to_offsets(lengths, what="lengths"):
     return offsets
 
 
-@typed
+@compile_typed
 def sum_up(lengths: Numbers, offsets: Numbers):
     """Fill in offsets of lengths. Returns False if one is negative, or the sum does not fit int64."""
     total = np.int64(0)
-    signs = np.int64(0)  # its sign bit is set by every negative number, without a branch per length
+    # Every negative number sets the sign bit, without a branch per length.
+    signs = np.int64(0)
     offsets[0] = 0
     for i in range(len(lengths)):
         length = lengths[i]
-        total = plus(total, length)  # the first that wraps is negative
+        # The first total that wraps is negative.
+        total = plus(total, length)
         signs |= length | total
         offsets[i + 1] = total
     return signs >= 0
 
 
-@typed
+@compile_typed
 def add_offsets(offsets: Numbers, others: Numbers, out: Numbers):
     """Fill ``out`` with sums of offsets. Returns False if they do not fit int64: the last one, which is the largest."""
     for i in range(len(out)):
@@ -45,7 +47,7 @@ def add_offsets(offsets: Numbers, others: Numbers, out: Numbers):
     return out[-1] >= 0
 
 
-@typed
+@compile_typed
 def longest_length(offsets: Numbers):
     """The longest of the lengths between checked offsets; 0 if there are none."""
     longest = 0
@@ -54,13 +56,14 @@ def longest_length(offsets: Numbers):
     return longest
 
 
-def measured(offsets):
+def measure_lengths(offsets):
     """The lengths between offsets, and the longest; 0 if there are none."""
     lengths = np.empty(len(offsets) - 1, _INT64)
-    return lengths, int(_measure.code(offsets, lengths))  # uncompiled it is of NumPy
+    # Uncompiled, the result is a number of NumPy.
+    return lengths, int(_measure.code(offsets, lengths))
 
 
-@typed
+@compile_typed
 def _measure(offsets: Numbers, lengths: Numbers):
     longest = 0
     for s in range(len(lengths)):
@@ -86,16 +89,18 @@ def cut_parts(offsets, starts, stops, count, name="a selection of x", level=0):
     """
     out, first, last, to = np.empty(count + 1, _INT64), starts.copy(), stops.copy(), np.empty(len(starts), _INT64)
     if cut_level.code(offsets, first, last, to, out) < 0:
-        raise too_many(offsets[starts], offsets[stops], f"the lengths, at level {level}, of all that {name} takes")
+        raise part_count_error(
+            offsets[starts], offsets[stops], f"the lengths, at level {level}, of all that {name} takes"
+        )
     return out, first, last, to
 
 
-def too_many(starts, stops, what):
+def part_count_error(starts, stops, what):
     """The error for ranges of parts that are too many in all."""
-    return too_large(sum(stops.tolist()) - sum(starts.tolist()), what, "add up to")
+    return size_error(sum(stops.tolist()) - sum(starts.tolist()), what, "add up to")
 
 
-@typed
+@compile_typed
 def runs_of(mask: Flags, starts: Table, stops: Table, to: Table):
     """Find the runs of True, in row 0, and of False, in row 1; ``to`` are their starts where those of a row are joined.
 
@@ -127,7 +132,7 @@ def _append(offsets, r, starts, stops, to, k, out):
     return k
 
 
-@typed
+@compile_typed
 def cut_level(offsets: Numbers, starts: Numbers, stops: Numbers, to: Numbers, out: Numbers):
     """Fill ``out`` with the offsets of runs, which become those of the next level.
 
@@ -137,11 +142,12 @@ def cut_level(offsets: Numbers, starts: Numbers, stops: Numbers, to: Numbers, ou
     k = signs = np.int64(0)
     for r in range(len(starts)):
         k = _append(offsets, r, starts, stops, to, k, out)
-        signs |= out[k]  # offsets of a run ascend, unless they wrap: its last one is negative then
+        # Offsets of a run ascend unless they wrap: then the last one is negative.
+        signs |= out[k]
     return out[k] if signs >= 0 else signs
 
 
-@typed
+@compile_typed
 def merge_level(
     in_true: Numbers, in_false: Numbers, side: int, runs: int, starts: Table, stops: Table, to: Table, out: Numbers
 ):
@@ -169,7 +175,8 @@ def sort_by_segment(ids, num_segments):
 @njit
 def _counting_sort(ids, offsets, order):
     offsets[:] = 0
-    for i in range(len(ids)):  # an unsigned index is not looked at for a negative one
+    # An unsigned index skips Numba's branch for negative ones.
+    for i in range(len(ids)):
         offsets[np.uint64(ids[i]) + np.uint64(1)] += 1
     for s in range(1, len(offsets)):
         offsets[s] += offsets[s - 1]
@@ -225,9 +232,9 @@ def tiles_of(offsets, size):
     return tiles, tile_offsets
 
 
-def ranked(offsets):
+def rank_lengths(offsets):
     """Sequences from the longest to the shortest, equal ones in order; and how many are longer than 0, 1, 2 ..."""
-    lengths, longest = measured(offsets)
+    lengths, longest = measure_lengths(offsets)
     shorter, order = sort_by_segment(longest - lengths, longest + 1)
     return order, shorter[longest:0:-1].copy()
 

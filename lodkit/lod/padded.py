@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..arrays import array_of, is_cpu_tensor, is_integer, is_number, output, tensor_of
-from ..arrays.recorded import not_recorded, on_tape, tracked
+from ..arrays.recorded import is_on_tape, refuse_unrecorded, track
 from ..base.errors import DTypeError, LoDError
 from .copy_runs import copy_runs
 from .indexing import require_cpu
@@ -23,8 +23,8 @@ def to_padded(t, pad_value, max_length):
     if type(values) is not np.ndarray and is_cpu_tensor(values):
         return tensor_of(to_padded(t._like(array_of(values, "values")), pad_value, max_length), values)
     require_cpu(values, "to_padded")
-    if on_tape(tracked(values)):
-        not_recorded("to_padded", "lodkit.sequence_pad is")
+    if is_on_tape(track(values)):
+        refuse_unrecorded("to_padded", "lodkit.sequence_pad is")
     fill = padding_of(pad_value, values.dtype)
     if max_length is not None and (not is_integer(max_length) or max_length < 0):
         raise ValueError(f"max_length must be an integer >= 0, got {max_length!r}")

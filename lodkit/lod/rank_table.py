@@ -8,7 +8,7 @@ from ..arrays.types import Array, Levels
 from ..base.errors import LoDLevelError
 from ..base.loading import public
 from .large import needs_memory
-from .levels import compiled, from_offsets, lender, locked
+from .levels import from_offsets, lender, load_compiled, lock_array
 
 
 @public
@@ -46,27 +46,27 @@ class RankTable:
         levels = from_offsets(lod)
         if not levels:
             raise LoDLevelError("a RankTable needs at least one level, whose sequences it ranks")
-        self._set(levels, *compiled().ranked(levels[-1]))
+        self._set(levels, *load_compiled().rank_lengths(levels[-1]))
 
     @classmethod
     def _wrap(cls, levels, index, running):
-        """Make a table unchecked, of read-only int64 offsets and what ``ranked`` finds of the last ones."""
+        """Make a table unchecked, of read-only int64 offsets and what ``rank_lengths`` finds of the last ones."""
         self = object.__new__(cls)
         self._set(levels, index, running)
         return self
 
     def _set(self, levels, index, running):
-        self._lod, self._index, self._running, self._kept = levels, locked(index), locked(running), {}
+        self._lod, self._index, self._running, self._kept = levels, lock_array(index), lock_array(running), {}
 
     @property
     def index(self) -> Array:
         """The sequences in order of rank."""
-        return self._handed("index", self._index)
+        return self._hand_out("index", self._index)
 
     @property
     def running(self) -> Array:
         """Per time step the number of sequences that are longer."""
-        return self._handed("running", self._running)
+        return self._hand_out("running", self._running)
 
     @property
     def level(self) -> int:
@@ -103,12 +103,12 @@ class RankTable:
     @property
     def _ranks(self):
         """The rank of each sequence."""
-        return self._once("_ranks", lambda: _inverse(self._index))
+        return self._make_once("_ranks", lambda: _inverse(self._index))
 
     @property
     def _steps(self):
         """Offsets of the time steps over the parts of all sequences; without any, of one that is empty."""
-        return self._once("_steps", lambda: compiled().lengths_to_offsets(np.array(self.counts, np.int64)))
+        return self._make_once("_steps", lambda: load_compiled().lengths_to_offsets(np.array(self.counts, np.int64)))
 
     @property
     def counts(self):
@@ -117,23 +117,23 @@ class RankTable:
 
     def _parts(self, reverse):
         """The numbers of all parts, step by step; with ``reverse`` each sequence runs from its end."""
-        find = compiled().time_major
-        return self._once(("_parts", reverse), lambda: find(self._lod[-1], self._index, self._running, reverse))
+        find = load_compiled().time_major
+        return self._make_once(("_parts", reverse), lambda: find(self._lod[-1], self._index, self._running, reverse))
 
     def _places(self, reverse):
         """The place of each part in the order of ``parts``."""
-        return self._once(("_places", reverse), lambda: _inverse(self._parts(reverse)))
+        return self._make_once(("_places", reverse), lambda: _inverse(self._parts(reverse)))
 
-    def _handed(self, name, numbers):
+    def _hand_out(self, name, numbers):
         found = self._kept.get(name)
         if found is None:
             found = self._kept[name] = lender(numbers)
         return found()
 
-    def _once(self, name, make):
+    def _make_once(self, name, make):
         found = self._kept.get(name)
         if found is None:
-            found = self._kept[name] = locked(make())
+            found = self._kept[name] = lock_array(make())
         return found
 
 

@@ -10,7 +10,7 @@ from ..arrays.types import ArrayLike, DenseLike
 from ..base.errors import LoDError, LoDLevelError
 from . import levels as _levels
 from .large import needs_memory
-from .levels import frozen
+from .levels import freeze
 from .members import Members
 
 
@@ -51,7 +51,7 @@ class Relevelling(Members):
         self._whole()
         rows = self.shape[0]
         if lengths is None:
-            below = frozen(np.arange(rows + 1))
+            below = freeze(np.arange(rows + 1))
         else:
             (below,) = _levels.from_lengths([_levels.check_lengths(lengths)])
             if len(below) - 1 != rows and (self._lod or values is not None):
@@ -96,5 +96,5 @@ class Relevelling(Members):
             raise LoDError("structure without values needs its only level; give it rows with set_values first")
         above, below = self._lod[:at], self._lod[at + 1 :]
         if above:
-            above = (*above[:-1], frozen(self._lod[at][above[-1]]))
+            above = (*above[:-1], freeze(self._lod[at][above[-1]]))
         return self._wrap(self._values, above + below, self._base)

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..arrays import to_device
 from ..base.markup import STROKE, box, details, svg, table, title
-from .repr_text import amount, few, first_sequences, headline, selected_rows_text, summary
+from .repr_text import amount, first_sequences, format_lengths, headline, selected_rows_text, summary
 
 _ITEMS, _SPANS, _LEVELS = 60, 24, 4  # drawn: bars; sequences per level; levels
-_TABLED = 6  # levels in the table
+_MAX_TABLE_LEVELS = 6
 _LINE, _BAR = 18, 22  # heights of a line of lengths and of the bars
 
 
@@ -90,14 +90,16 @@ def picture(t):
     parts.append('<path d="' + "".join(f"M{x} {y + 4}{bar}" for x in layout.items) + f'" {STROKE}/>')
     if layout.full:
         parts.append(f'<text x="{layout.x + 8}" y="{y + 14}">…</text>')
-    return svg(_said(t, layout.full), layout.x + 24, y + _BAR, "".join(parts))
+    return svg(_describe_picture(t, layout.full), layout.x + 24, y + _BAR, "".join(parts))
 
 
-def _said(t, cut):
+def _describe_picture(t, cut):
     """What the picture shows, in words."""
     if not t.lod_level:
         return f"{len(t)} rows"
-    lengths = "; ".join(f"level {level}: {few(t.lengths(level))}" for level in range(min(t.lod_level, _TABLED)))
+    lengths = "; ".join(
+        f"level {level}: {format_lengths(t.lengths(level))}" for level in range(min(t.lod_level, _MAX_TABLE_LEVELS))
+    )
     return f"{len(t)} sequences{', the first of them drawn' if cut else ''}; lengths at {lengths}"
 
 
@@ -105,7 +107,7 @@ def _table(t):
     """Render one line per level: number of sequences, lengths, empty ones, histogram."""
     rows = [
         (level, len(lengths), summary(lengths), int((lengths == 0).sum()), _histogram(lengths))
-        for level, lengths in ((level, t.lengths(level)) for level in range(min(t.lod_level, _TABLED)))
+        for level, lengths in ((level, t.lengths(level)) for level in range(min(t.lod_level, _MAX_TABLE_LEVELS)))
     ]
     return table("", ("level", "sequences", "lengths", "empty", "histogram"), rows)
 
@@ -113,7 +115,8 @@ def _table(t):
 def _histogram(lengths):
     if not len(lengths):
         return ""
-    low = lengths.min()  # floating numbers tell large lengths apart by their differences only
+    # Floating numbers tell large lengths apart by their differences only.
+    low = lengths.min()
     most = int(lengths.max() - low) + 1
     counts, _ = np.histogram(lengths - low, bins=min(12, most), range=(0, most))
     heights = np.ceil(counts * 16 / counts.max()).astype(int).tolist()

@@ -14,27 +14,28 @@ import numpy as np
 from ..arrays import array_of, device_of, is_cpu_tensor, to_device
 from .indexing import first_branches
 
-_SMALL = 120  # numbers shown in full
+_MAX_SHOWN_NUMBERS = 120
 _PART = 24  # numbers shown of one sequence among many
 _SEQUENCES = 5  # sequences shown of a large tensor
 _NUMBERS = 8  # rows read of a large array on a GPU
 _LENGTHS = 12  # lengths shown per level
 _WIDTH = 100
-_LONGEST = 4000
+_MAX_CHARACTERS = 4000
 
 
-def _bounded(format):
+def _elide_middle(format):
     """Elide the middle of a long text (string values, very many levels)."""
 
     @functools.wraps(format)
     def text(x):
         line = format(x)
-        return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+        half = _MAX_CHARACTERS // 2
+        return line if len(line) <= _MAX_CHARACTERS else f"{line[:half]} ... {line[-half:]}"
 
     return text
 
 
-@_bounded
+@_elide_middle
 def text(t):
     """Return the repr of a LoDTensor, always below 10 kB."""
     if t.values is None:
@@ -45,9 +46,9 @@ def text(t):
     if not t.lod_level:
         return f"LoDTensor({numbers(t.values)}, {', '.join(rest)})"
     facts = ", ".join([f"recursive_sequence_lengths={_lengths(t)}", *rest])
-    if math.prod(t.values.shape) <= _SMALL and sum(map(len, t._lod)) <= _SMALL:
+    if math.prod(t.values.shape) <= _MAX_SHOWN_NUMBERS and sum(map(len, t._lod)) <= _MAX_SHOWN_NUMBERS:
         host = t.to("cpu")
-        parts = [_nested(host, 0, i) for i in range(len(t))]
+        parts = [_format_nested(host, 0, i) for i in range(len(t))]
         whole = "[" + ", ".join(parts) + "]"
         if len(whole) + len(facts) < _WIDTH - len("LoDTensor(, )"):
             return f"LoDTensor({whole}, {facts})"
@@ -57,28 +58,28 @@ def text(t):
     return "\n  ".join([f"LoDTensor({', '.join(headline(t))}", *_level_lines(t), *first_sequences(t)]) + ")"
 
 
-@_bounded
+@_elide_middle
 def selected_rows_text(s):
     """Return the repr of a SelectedRows: ``SelectedRows(rows=[73], value=[[1., 2.]], height=100)``."""
     rows, tail = numbers(s._rows), f"height={s.height})"
-    if math.prod(s.value.shape) <= _SMALL:
+    if math.prod(s.value.shape) <= _MAX_SHOWN_NUMBERS:
         return f"SelectedRows(rows={rows}, value={numbers(s.value)}, {tail}"
     value = f"{tuple(s.value.shape)} {_dtype(s.value)} {numbers(s.value[:2])} ..."
     return f"SelectedRows(rows={rows}, value={value}, {tail}"
 
 
-def numbers(array, whole=_SMALL):
+def numbers(array, whole=_MAX_SHOWN_NUMBERS):
     """Format an array in one line, eliding the middle of a large one, on a GPU all but its first rows."""
     big = math.prod(array.shape) > whole
     if big and device_of(array) != "cpu":
         array = array[:_NUMBERS]
     edges = {1: 4, 2: 2}.get(len(array.shape), 1)
     with np.printoptions(threshold=0 if big else whole, edgeitems=edges, precision=4):
-        line = np.array2string(_on_host(array), separator=", ", max_line_width=10**6)
+        line = np.array2string(_to_host(array), separator=", ", max_line_width=10**6)
     return re.sub(r"(?<=\[) | (?=[,\]])", "", " ".join(line.split()))
 
 
-def _on_host(array):
+def _to_host(array):
     if is_cpu_tensor(array):
         return array_of(array, "values", record=False)
     return to_device(array, "cpu")
@@ -113,10 +114,10 @@ def _dtype(x):
 
 
 def _lengths(t):
-    return "[" + ", ".join(few(np.diff(offsets)) for offsets in t._lod) + "]"
+    return "[" + ", ".join(format_lengths(np.diff(offsets)) for offsets in t._lod) + "]"
 
 
-def few(lengths):
+def format_lengths(lengths):
     """Format lengths, truncated: ``[3, 1, 2, ...]``."""
     shown = ", ".join(map(str, lengths[:_LENGTHS].tolist()))
     return f"[{shown}, ...]" if len(lengths) > _LENGTHS else f"[{shown}]"
@@ -125,15 +126,15 @@ def few(lengths):
 def _level_lines(t):
     for level in range(t.lod_level):
         lengths = t.lengths(level)
-        yield f"level {level}: {len(lengths)} lengths {few(lengths)}: {summary(lengths)}"
+        yield f"level {level}: {len(lengths)} lengths {format_lengths(lengths)}: {summary(lengths)}"
 
 
-def _nested(t, level, i):
+def _format_nested(t, level, i):
     """Format a sequence as nested lists."""
     start, stop = int(t._lod[level][i]), int(t._lod[level][i + 1])
     if level == t.lod_level - 1:
         return numbers(t.values[start:stop])
-    return "[" + ", ".join(_nested(t, level + 1, j) for j in range(start, stop)) + "]"
+    return "[" + ", ".join(_format_nested(t, level + 1, j) for j in range(start, stop)) + "]"
 
 
 def first_sequences(t):

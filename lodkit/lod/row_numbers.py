@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import MOST, check_dense, from_lists, integer, integers, is_array, is_cpu_tensor, plain_array, remedy_for
+from ..arrays import (
+    MAX_INT64,
+    check_dense,
+    from_lists,
+    integer,
+    integers,
+    is_array,
+    is_cpu_tensor,
+    plain_array,
+    remedy_for,
+)
 from ..arrays.objects import refuse_objects
 from ..arrays.recorded import is_recorded
 from ..base.errors import DeviceError, LoDError, RowIndexError
@@ -33,7 +43,7 @@ def checked_parts(rows, value, height):
     height = integer(height, "height")
     if height < 0:
         raise RowIndexError(f"height = {height} is negative")
-    if height > MOST:
+    if height > MAX_INT64:
         raise RowIndexError(f"height = {height} does not fit int64")
     if tensor or isinstance(value, np.ndarray):
         if not isinstance(rows, np.ndarray) and is_array(rows):

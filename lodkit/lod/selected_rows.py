@@ -10,23 +10,23 @@ import numpy as np
 
 from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_number, is_scalar, is_tensor, to_device
 from ..arrays.checks import is_plain_number
-from ..arrays.recorded import not_recorded, on_tape, plain_view, state, tracked
+from ..arrays.recorded import is_on_tape, plain_view, refuse_unrecorded, state, track
 from ..arrays.tensors import check_storage
 from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
 from ..base.errors import DTypeError, LoDError
 from ..base.loading import module_above, public
 from ..base.tracebacks import shorten
 from .coordinates import Coordinates
-from .elsewhere import SELECTED_ROWS, hints
+from .elsewhere import SELECTED_ROWS, suggest
 from .large import needs_memory
-from .levels import check_vector, lender, locked
+from .levels import check_vector, lender, lock_array
 from .row_numbers import checked_parts
 
 _new, _set = object.__new__, object.__setattr__
 
 
 @public
-@hints(SELECTED_ROWS)
+@suggest(SELECTED_ROWS)
 class SelectedRows(Coordinates):
     """Rows of a tall array, by number: ``dense[rows[i]] += value[i]``.
 
@@ -75,7 +75,7 @@ class SelectedRows(Coordinates):
     def _wrap(cls, rows, value, height, merged=False, runs=None):
         """Make from checked parts. ``rows`` become read-only: pass an array that is not written elsewhere."""
         if type(rows) is np.ndarray:
-            rows = locked(rows)
+            rows = lock_array(rows)
         self = _new(cls)
         self._fill(rows, value, height, merged, {} if runs is None else runs)
         return self
@@ -94,7 +94,8 @@ class SelectedRows(Coordinates):
         _set(self, "_value", value)
         _set(self, "height", height)
         _set(self, "is_merged", merged)
-        _set(self, "_runs", runs)  # a device -> its table of runs of equal rows, for all that have these rows
+        # A table of runs of equal rows per device, for all SelectedRows that have these rows.
+        _set(self, "_runs", runs)
 
     def _with_value(self, value):
         """The same rows, and what is known of them, with another value."""
@@ -109,7 +110,8 @@ class SelectedRows(Coordinates):
                 from ..arrays.cuda import copy_of
 
                 return copy_of(self._rows)
-            found = lender(self._rows)  # of a copy: PyTorch writes to read-only arrays, and kernels trust rows
+            # Lent from a copy: PyTorch writes to read-only arrays, and kernels trust rows.
+            found = lender(self._rows)
             _set(self, "_locked", found)
         return found()
 
@@ -119,7 +121,7 @@ class SelectedRows(Coordinates):
 
         While a tape is open, what NumPy computes of floating values is recorded.
         """
-        return tracked(self._value) if state.open else self._value
+        return track(self._value) if state.open else self._value
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{name} of SelectedRows is read-only; make a new SelectedRows(rows, value, height)")
@@ -157,7 +159,8 @@ class SelectedRows(Coordinates):
         if device == self.device:
             return self
         rows, value = to_device(self._rows, device), to_device(self._value, device)
-        if device == "cpu":  # CPU kernels trust rows; those from a GPU may be unchecked
+        # CPU kernels trust rows; those from a GPU may be unchecked.
+        if device == "cpu":
             rows = SelectedRows(rows, value, self.height)._rows
         return self._wrap(rows, value, self.height, self.is_merged)
 
@@ -204,8 +207,8 @@ class SelectedRows(Coordinates):
             raise TypeError(f"max_norm must be a number >= 0, got {max_norm!r:.200}")
         if not max_norm >= 0:
             raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
-        if on_tape(tracked(self._value)):
-            not_recorded("clip_by_norm")
+        if is_on_tape(track(self._value)):
+            refuse_unrecorded("clip_by_norm")
         merged = self.merge()
         norm = merged.norm()
         return merged if norm <= max_norm else merged * (max_norm / norm)
@@ -232,10 +235,10 @@ class SelectedRows(Coordinates):
     def __rsub__(self, other):
         return -self + other if holds_rows(other) else NotImplemented
 
-    def _scaled(self, operation, number):
+    def _scale(self, operation, number):
         # Python numbers keep the dtype of the values, NumPy scalars would widen it.
-        if on_tape(number):
-            not_recorded("scaling SelectedRows by an array", "make SelectedRows of rows and value * number")
+        if is_on_tape(number):
+            refuse_unrecorded("scaling SelectedRows by an array", "make SelectedRows of rows and value * number")
         if is_tensor(number) and not number.requires_grad:
             number = array_of(number, "number") if is_cpu_tensor(number) else np.asarray(number.tolist())
         if isinstance(number, np.generic | np.ndarray) and number.size == 1:
@@ -247,20 +250,21 @@ class SelectedRows(Coordinates):
             raise DTypeError(
                 f"number has {number.bit_length()} bits, more than {self._value.dtype} holds; pass a smaller one"
             )
-        return self._with_value(operation(tracked(self._whole()), number))
+        return self._with_value(operation(track(self._whole()), number))
 
     def __mul__(self, number: typing.Any) -> SelectedRows:
-        return self._scaled(operator.mul, number)
+        return self._scale(operator.mul, number)
 
     __rmul__ = __mul__
 
     def __truediv__(self, number: typing.Any) -> SelectedRows:
-        return self._scaled(operator.truediv, number)
+        return self._scale(operator.truediv, number)
 
     def __neg__(self) -> SelectedRows:
-        return self._with_value(-tracked(self._whole()))
+        return self._with_value(-track(self._whole()))
 
-    if not typing.TYPE_CHECKING:  # a checker takes what has this for an array
+    # A type checker takes a class that has this for an array.
+    if not typing.TYPE_CHECKING:
 
         def __array__(self, dtype=None, copy=None):
             size = self.dtype.itemsize * math.prod(self.shape)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import Bytes, Numbers, settings, typed
+from ..jit import Bytes, Numbers, compile_typed, settings
 from ..jit.search import plus
 from .copy_runs import as_bytes, copy_sequence
-from .levels import frozen
-from .offsets import too_many
+from .levels import freeze
+from .offsets import part_count_error
 
 _INT64 = np.dtype(np.int64)
 _NONE = np.empty(0, _INT64)
@@ -22,11 +22,12 @@ def indices_within(numbers, count):
     return indices, _indices_within.code(numbers, count, indices)
 
 
-@typed
+@compile_typed
 def _indices_within(numbers: Numbers, count: int, indices: Numbers):
     bad = -1
     for i in range(len(numbers)):
-        number = numbers[i]  # read once: another thread may write it
+        # Read once: another thread may write the number.
+        number = numbers[i]
         number += count if number < 0 else 0
         there = 0 <= number < count
         indices[i] = number if there else 0
@@ -44,12 +45,13 @@ def part_numbers(bounds, offsets, numbers):
     return chosen, _part_numbers.code(bounds, offsets, numbers, chosen)
 
 
-@typed
+@compile_typed
 def _part_numbers(bounds: Numbers, offsets: Numbers, numbers: Numbers, chosen: Numbers):
     bad = -1
     for s in range(len(offsets) - 1):
         for i in range(offsets[s], offsets[s + 1]):
-            number = numbers[i]  # read once: another thread may write it
+            # Read once: another thread may write the number.
+            number = numbers[i]
             there = 0 <= number < bounds[s + 1] - bounds[s]
             chosen[i] = bounds[s] + number if there else 0
             if not there and bad < 0:
@@ -57,7 +59,7 @@ def _part_numbers(bounds: Numbers, offsets: Numbers, numbers: Numbers, chosen: N
     return bad
 
 
-_MOST = np.iinfo(np.int64).max
+_MAX_INT64 = np.iinfo(np.int64).max
 
 
 def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
@@ -74,11 +76,11 @@ def range_bounds(bounds, ranges, starts, stops, by_lengths, wrap, clip):
     flags = several, has_starts, has_stops, by_lengths, bool(wrap), bool(clip)
     bad = _range_bounds.code(bounds, ranges, starts, stops, *flags, first, last, cut)
     if bad < -1:
-        raise too_many(first, last, "the lengths of the ranges from starts to stops")
+        raise part_count_error(first, last, "the lengths of the ranges from starts to stops")
     return first, last, cut, bad
 
 
-@typed
+@compile_typed
 def _range_bounds(
     bounds: Numbers,
     ranges: Numbers,
@@ -100,10 +102,11 @@ def _range_bounds(
         for k in range(ranges[s] if several else s, ranges[s + 1] if several else s + 1):
             start = starts[k] if has_starts else 0
             start += count if wrap and start < 0 else 0
-            given = stops[k] if has_stops else count  # read once: another thread may write it
+            # Read once: another thread may write the stop.
+            given = stops[k] if has_stops else count
             stop, fits = given + (count if wrap and given < 0 else 0), True
             if has_stops and by_lengths:
-                stop, fits = start + given if start <= 0 or given <= _MOST - start else _MOST, given >= 0
+                stop, fits = start + given if start <= 0 or given <= _MAX_INT64 - start else _MAX_INT64, given >= 0
             if clip:
                 start = min(max(start, 0), count)
                 stop = max(min(stop, count), start)
@@ -123,7 +126,7 @@ def run_rows(starts, stops, count):
     return rows
 
 
-@typed
+@compile_typed
 def _number_rows(starts: Numbers, stops: Numbers, rows: Numbers):
     at = 0
     for r in range(len(starts)):
@@ -143,10 +146,10 @@ def take_few(t, numbers):
         return None
     out = np.empty((rows, *shape[1:]), values.dtype)
     _take.code(as_bytes(values, values.dtype), offsets, numbers, cut, as_bytes(out, out.dtype))
-    return t._wrap(out, (frozen(cut),))
+    return t._wrap(out, (freeze(cut),))
 
 
-@typed
+@compile_typed
 def _lengths_taken(offsets: Numbers, numbers: Numbers, cut: Numbers):
     """Fill in offsets of the sequences with these numbers. Returns the last one, or -1 if it does not fit int64."""
     cut[0] = 0
@@ -158,7 +161,7 @@ def _lengths_taken(offsets: Numbers, numbers: Numbers, cut: Numbers):
     return cut[-1]
 
 
-@typed
+@compile_typed
 def _take(source: Bytes, offsets: Numbers, numbers: Numbers, cut: Numbers, out: Bytes):
     """Copy the sequences with these numbers, to the offsets ``cut``."""
     size = len(out) // cut[-1]

@@ -45,7 +45,7 @@ class Structure(Members):
 
     def row_offsets(self, level: int = -1) -> Array:
         """Return the offsets of a level in rows of ``values``, from 0; int64, read-only."""
-        return self._handed(level, True)
+        return self._hand_out(level, True)
 
     def _row_offsets(self, level=-1):
         """``row_offsets`` as they are kept: their flag would make them writable."""
@@ -55,11 +55,11 @@ class Structure(Members):
         if self._rows is None:
             rows = [self._lod[-1]]
             for offsets in self._lod[-2::-1]:
-                rows.append(_levels.frozen(rows[-1][offsets]))
+                rows.append(_levels.freeze(rows[-1][offsets]))
             self._rows = tuple(reversed(rows))
         return self._rows[level]
 
-    def _handed(self, level, in_rows):
+    def _hand_out(self, level, in_rows):
         """Offsets to hand out, of a copy: PyTorch writes to read-only arrays too, and kernels trust what is kept."""
         lenders = getattr(self, "_locked", None)
         found = lenders.get((level, in_rows)) if lenders and type(level) is int else None
@@ -67,7 +67,8 @@ class Structure(Members):
 
     def _lender(self, level, in_rows):
         place = self._level(level)
-        key = place, in_rows and place < len(self._lod) - 1  # the innermost level counts rows
+        # The innermost level counts rows.
+        key = place, in_rows and place < len(self._lod) - 1
         if getattr(self, "_locked", None) is None:
             self._locked = {}
         lenders = self._locked
@@ -89,7 +90,7 @@ class Structure(Members):
         """
         if absolute:
             return self._row_offsets(level) + self._base
-        return self._handed(level, False)
+        return self._hand_out(level, False)
 
     def lengths(self, level: int = -1, absolute: bool = False) -> Array:
         """Return the lengths of a level, in sequences of the next level, or in rows if ``absolute``."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import array_of, is_cpu_tensor, tensor_of
-from ..arrays.recorded import hooks, not_recorded
+from ..arrays.recorded import hooks, refuse_unrecorded
 from ..arrays.tensors import check_storage, write_back
 from .ufuncs import OPERATORS
 
@@ -17,11 +17,11 @@ from .ufuncs import OPERATORS
 FUNCTIONS = {**OPERATORS, "invert": operator.invert, "left_shift": operator.lshift, "right_shift": operator.rshift}
 
 
-def on_tensors(ufunc, operands, outs, kwargs):
+def apply_to_tensors(ufunc, operands, outs, kwargs):
     """Apply a ufunc to values of which some are CPU tensors; its results are tensors."""
     name = ufunc.__name__
     if hooks.open_tapes():
-        not_recorded(f"np.{name} of PyTorch's tensors", "pass t.values.numpy(), or let PyTorch differentiate")
+        refuse_unrecorded(f"np.{name} of PyTorch's tensors", "pass t.values.numpy(), or let PyTorch differentiate")
     torch = sys.modules["torch"]
     run: Any = FUNCTIONS.get(name)
     wrap = run is None
@@ -42,7 +42,7 @@ def on_tensors(ufunc, operands, outs, kwargs):
     return tuple(map(tensor_of, made)) if isinstance(made, tuple) else tensor_of(made)
 
 
-def where_of_tensors(condition, *choices):
+def select_from_tensors(condition, *choices):
     """``np.where`` of values of which some are CPU tensors."""
     torch = sys.modules["torch"]
     return torch.where(torch.as_tensor(condition).bool(), *(_tensor(x) for x in choices))

@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor, plain_array
-from ..arrays.recorded import UFUNCS, Function, hooks, not_recorded, partials, reshape_rule, state, tracked
+from ..arrays.recorded import UFUNCS, Function, hooks, partials, refuse_unrecorded, reshape_rule, state, track
 from ..base.errors import DeviceError, DTypeError, NoKernelError, ShapeMismatchError
 from .levels import mismatch
 from .lod_tensor import LoDTensor
@@ -69,14 +69,14 @@ def apply(ufunc, method, inputs, out=None, **kwargs):
     operands = [_operand(name, x, rank) for x in (*inputs, *where)]
     if device_of(like) == "cuda":
         _check_items(name, operands)
-        made = _on_gpu(ufunc, operands, outs, kwargs)
+        made = _apply_on_gpu(ufunc, operands, outs, kwargs)
     elif any(map(is_cpu_tensor, operands)) or any(o is not None and is_cpu_tensor(o.values) for o in outs):
-        from .tensor_ufuncs import on_tensors
+        from .tensor_ufuncs import apply_to_tensors
 
         _check_items(name, operands)
         if where:
             kwargs["where"] = operands.pop()
-        made = on_tensors(ufunc, operands, outs, kwargs)
+        made = apply_to_tensors(ufunc, operands, outs, kwargs)
     else:
         if where:
             kwargs["where"] = operands.pop()
@@ -88,14 +88,14 @@ def apply(ufunc, method, inputs, out=None, **kwargs):
             _check_items(name, operands)
             raise
         except OverflowError as error:
-            raise _too_large(name, error) from error
+            raise _integer_error(name, error) from error
     if not isinstance(made, tuple):
         return outs[0] if outs else like.with_values(made)
     outs = outs or [None] * len(made)
     return tuple(like.with_values(m) if o is None else o for o, m in zip(outs, made, strict=True))
 
 
-def _too_large(name, error):
+def _integer_error(name, error):
     """The error for an integer that no type of the values holds."""
     return DTypeError(
         f"{name}: {error}; convert the values with .astype(np.int64) or .astype(np.float64), or pass a float"
@@ -127,18 +127,19 @@ def apply_function(function, args, kwargs):
     if device_of(like) == "cuda":
         _check_items(name, operands)
         if state.open and hooks.open_tapes():
-            not_recorded(f"{name} on a GPU", "np.maximum, np.minimum and products with masks are")
-        return like.with_values(_on_gpu(np.where, operands, (), {}))
+            refuse_unrecorded(f"{name} on a GPU", "np.maximum, np.minimum and products with masks are")
+        return like.with_values(_apply_on_gpu(np.where, operands, (), {}))
     try:
         if any(map(is_cpu_tensor, operands)):
-            from .tensor_ufuncs import where_of_tensors
+            from .tensor_ufuncs import select_from_tensors
 
-            return like.with_values(where_of_tensors(*operands))
+            return like.with_values(select_from_tensors(*operands))
         return like.with_values(np.where(*operands))
     except OverflowError as error:
-        raise _too_large(name, error) from error
+        raise _integer_error(name, error) from error
     except (ValueError, RuntimeError):
-        _check_items(name, operands)  # which takes five times as long as np.where of a few numbers
+        # The check takes five times as long as np.where of a few numbers.
+        _check_items(name, operands)
         raise
 
 
@@ -163,7 +164,7 @@ def _operand(name, x, rank):
     if type(x) in (int, float, bool):
         return x
     if isinstance(x, LoDTensor):
-        values = tracked(x._need_values())
+        values = track(x._need_values())
         item = tuple(values.shape[1:])
         if len(item) + 1 == rank:
             return values
@@ -190,7 +191,7 @@ def _check_items(name, operands):
         raise ShapeMismatchError(f"{name}: values and rows of shape {shown} do not broadcast") from error
 
 
-def _on_gpu(ufunc, operands, outs, kwargs):
+def _apply_on_gpu(ufunc, operands, outs, kwargs):
     """Apply the array library's function of that name in the array API."""
     from ..arrays.cuda import library_of
 
@@ -207,7 +208,7 @@ def _on_gpu(ufunc, operands, outs, kwargs):
     numbers = tuple(x.item() if isinstance(x, np.generic | np.ndarray) else x for x in operands)
     made = run(*(x if _is_number(x) else xp.asarray(x) for x in numbers))
     if hooks.open_tapes() and dtype_of(made).kind == "f":
-        rules = UFUNCS.get(ufunc) or not_recorded(f"np.{name}")
+        rules = UFUNCS.get(ufunc) or refuse_unrecorded(f"np.{name}")
         hooks.record(Function(f"np.{name}", partials(rules)), numbers, {}, made)
     return made
 

@@ -59,7 +59,7 @@ class Vocabulary:
     unknown_id: int | None
 
     def __init__(self, words: Iterable[str], *, unknown: str | None = None, padding: str | None = None) -> None:
-        self._words = _checked(list(words))
+        self._words = _check_words(list(words))
         self._ids = _Ids(zip(self._words, range(len(self._words)), strict=True))
         if len(self._ids) < len(self._words):
             twice = next(word for word, count in Counter(self._words).items() if count > 1)
@@ -109,11 +109,11 @@ class Vocabulary:
             An id is no number of a word.
         """
         if isinstance(ids, LoDTensor):
-            rows = self._words_of(_listed(ids._whole()))
+            rows = self._words_of(_to_list(ids._whole()))
             for level in reversed(range(ids.lod_level)):
                 rows = [rows[a:b] for a, b in pairwise(ids.offsets(level).tolist())]
             return rows
-        ids = _listed(ids)
+        ids = _to_list(ids)
         return self._words_of(ids) if isinstance(ids, list | tuple) else self._word(ids)
 
     def _words_of(self, ids, place=()):
@@ -247,7 +247,7 @@ def vocabulary(
         )
     words, _ = _flat(texts)
     counts = Counter(words)
-    _checked(counts)
+    _check_words(counts)
     for word in first:
         counts.pop(word, None)
     kept = sorted((word for word, count in counts.items() if count >= min_count), key=lambda w: (-counts[w], w))
@@ -255,7 +255,7 @@ def vocabulary(
     return Vocabulary([*first, *kept], unknown=unknown, padding=padding)
 
 
-def _checked(words):
+def _check_words(words):
     """Return the words; TypeError if one is no string."""
     if not set(map(type, words)) <= {str}:
         odd = [word for word in words if not isinstance(word, str)]
@@ -270,9 +270,10 @@ def _flat(texts):
     if isinstance(texts, str | bytes):
         raise TypeError(f"texts are lists of words, got {texts!r:.60}; split it: [text.split()]")
     for kind in type(texts).__mro__:
-        if kind.__name__ in TABLES:  # of which Python would list the names of the columns
+        # Python would list the names of the columns of a table.
+        if kind.__name__ in TABLES:
             raise TypeError(f"texts are nested lists of words, got {kind.__name__}; {TABLES[kind.__name__]}")
-    parts = _listed(texts)
+    parts = _to_list(texts)
     lengths: list[list[int]] = []
     if not isinstance(parts, list | tuple):
         raise TypeError(f"texts are nested lists of words, got {type(texts).__name__}")
@@ -280,7 +281,7 @@ def _flat(texts):
         return parts, [[]]
     while not set(map(type, parts)) <= {str} or not parts:
         if not set(map(type, parts)) <= {list, tuple}:
-            parts = [_listed(part) for part in parts]
+            parts = [_to_list(part) for part in parts]
         lists = [isinstance(part, list | tuple) for part in parts]
         if not any(lists):
             break
@@ -296,7 +297,7 @@ def _flat(texts):
     return parts, lengths
 
 
-def _listed(x):
+def _to_list(x):
     """A container of a library as a list; words and what has no such method as they are."""
     if isinstance(x, str | bytes | list | tuple):
         return x

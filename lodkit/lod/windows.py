@@ -13,7 +13,7 @@ def edges(start, length):
     return max(0, -start), max(0, start + length - 1)
 
 
-def near(start, length, rows):
+def clip_start(start, length, rows):
     """Clip ``start`` to where windows overlap a sequence; with zero padding the result is the same."""
     return max(-rows - length, min(start, rows))
 

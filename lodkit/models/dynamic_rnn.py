@@ -86,14 +86,14 @@ def dynamic_rnn(
     level = level if _LEVEL(level) else _LEVEL.settled(level)
     if not _REVERSE(reverse):
         raise _REVERSE.error(reverse)
-    inputs, memories, static = _inputs(inputs, level), _given("memories", memories), _given("static", static)
+    inputs, memories, static = _inputs(inputs, level), _to_tuple("memories", memories), _to_tuple("static", static)
     for i, memory in enumerate(memories):
         if isinstance(memory, LoDTensor):
             raise TypeError(f"dynamic_rnn: memories[{i}] is a LoDTensor; memories are arrays with a row a sequence")
     if one_device("dynamic_rnn", (*inputs, *memories, *static)) != "cpu" and open_tapes():
         raise LodkitError("dynamic_rnn on a GPU is not recorded on a tape; run it on the CPU, or train in PyTorch")
     table = lod_rank_table(inputs[0], level=level)
-    memories, static = _ranked("memories", memories, table), _ranked("static", static, table)
+    memories, static = _rank_values("memories", memories, table), _rank_values("static", static, table)
     steps = zip(*(lod_tensor_to_array(x, table, reverse=reverse) for x in inputs), strict=True)
     arrays, memories = _run(step, steps, table.counts, memories, static)
     outputs = tuple(array_to_lod_tensor(table, *array, reverse=reverse) for array in arrays)
@@ -116,7 +116,7 @@ def _inputs(inputs, level):
     return inputs
 
 
-def _given(name, values):
+def _to_tuple(name, values):
     """Memories or static inputs as a tuple of arrays and LoDTensors."""
     if type(values) is list and any(map(_is_value, values)):
         raise TypeError(f"dynamic_rnn: {name} is a list of arrays; pass a tuple, a list of numbers is one array")
@@ -137,7 +137,7 @@ def _is_value(x):
     return isinstance(x, LoDTensor) or is_array(x)
 
 
-def _ranked(name, values, table):
+def _rank_values(name, values, table):
     """Values with a row, or a sequence, for each sequence of the table, in its order; read-only."""
     for i, x in enumerate(values):
         _check_type(f"{name}[{i}]", x)
@@ -164,33 +164,34 @@ def _run(step, steps, running, memories, static):
             ended.append([memory[count:] for memory in memories])
             static = tuple(x if len(x) == count else x[:count] for x in static)
             now = count
-        given = tuple([_first(memory, count) for memory in memories])
+        given = tuple([_take_first(memory, count) for memory in memories])
         try:
             result = step(inputs, given, static)
         except Exception as error:
             error.add_note(f"in time step {t} of dynamic_rnn, {count} sequences run")
             raise
-        memories, outputs = _checked(result, t, count, given, found)
+        memories, outputs = _check_step(result, t, count, given, found)
         found.append(outputs)
     last = [[memory, *(parts[i] for parts in reversed(ended))] for i, memory in enumerate(memories)]
-    return zip(*found, strict=True), map(_joined, last)
+    return zip(*found, strict=True), map(_join_rows, last)
 
 
-def _first(x, count):
+def _take_first(x, count):
     """The first rows; a view that the step cannot change in place, since outputs may be the same memory."""
     if type(x) is np.ndarray:
         x = x[:count]
         x.flags.writeable = False
         return x
-    return x if len(x) == count else x[:count]  # on a tape, which records slices and watches over changes in place
+    # A tape records slices, and watches over changes in place.
+    return x if len(x) == count else x[:count]
 
 
-def _checked(result, t, count, given, found):
+def _check_step(result, t, count, given, found):
     """The memories and the outputs that a step returned, which must be like those before."""
     if not (type(result) is tuple and len(result) == 2 and all(type(part) is tuple for part in result)):
         raise TypeError(
             f"dynamic_rnn: step must return (memories, outputs), two tuples, at time step {t} it returned "
-            f"{_described(result)}; a tuple of one is (x,)"
+            f"{_describe(result)}; a tuple of one is (x,)"
         )
     memories, outputs = result
     before = found[-1] if found else outputs
@@ -201,7 +202,7 @@ def _checked(result, t, count, given, found):
         for i, (x, other) in enumerate(zip(values, like, strict=True)):
             if not _is_value(x):
                 said = f"at time step {t} {name}[{i}] must be an array or a LoDTensor"
-                raise TypeError(f"dynamic_rnn: {said}, got {_described(x)}")
+                raise TypeError(f"dynamic_rnn: {said}, got {_describe(x)}")
             if not found and values is outputs:
                 _check_type(f"at time step {t} {name}[{i}]", x)
             if type(x) is not type(other) or x.dtype != other.dtype or x.shape[1:] != other.shape[1:]:
@@ -216,7 +217,7 @@ def _checked(result, t, count, given, found):
 
 def _check_like(what, x, other):
     if isinstance(x, LoDTensor) is not isinstance(other, LoDTensor):
-        raise TypeError(f"{what} must be {_described(other)}, as before, got {_described(x)}")
+        raise TypeError(f"{what} must be {_describe(other)}, as before, got {_describe(x)}")
     if tuple(x.shape[1:]) != tuple(other.shape[1:]):
         raise ShapeMismatchError(
             f"{what} has items of shape {tuple(x.shape[1:])}, before {tuple(other.shape[1:])}; keep the shape"
@@ -233,18 +234,18 @@ def _rows(x):
     return f"{len(x)} {'sequences' if isinstance(x, LoDTensor) and x.lod_level else 'rows'}"
 
 
-def _described(x):
+def _describe(x):
     if type(x) is tuple:
-        return f"({', '.join(map(_described, x))})"
+        return f"({', '.join(map(_describe, x))})"
     return "an array" if is_array(x) else f"a {type(x).__name__}"
 
 
-def _joined(parts):
+def _join_rows(parts):
     """Rows of several arrays, one after another."""
     if len(parts) == 1:
         return parts[0]
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
-    from ..arrays.cuda import joined
+    from ..arrays.cuda import join_rows
 
-    return joined(parts)
+    return join_rows(parts)

@@ -13,7 +13,7 @@ from ..arrays import dtype_of, from_lists, integers, is_array
 from ..arrays.types import ArrayLike, DenseLike, Device, DTypeLike
 from ..base.errors import DTypeError, LoDError, LoDMismatchError
 from ..lod import LoDTensor
-from ..ops.shared.features import check_mask, check_packed, check_presence, on_cpu
+from ..ops.shared.features import check_mask, check_packed, check_presence, to_numpy
 from . import feature_lists
 
 
@@ -127,7 +127,7 @@ class Conversions:
             raise TypeError(f"x must be an array (examples, keys, *item), got {type(x).__name__}")
         shape = tuple(check_packed(x).shape[:2])
         names = checked_names(names)
-        keys = keys if isinstance(keys, list | tuple) else on_cpu(keys, "keys").tolist()
+        keys = keys if isinstance(keys, list | tuple) else to_numpy(keys, "keys").tolist()
         keys = integers([feature_lists.number(key, names, "keys") for key in keys], "keys")
         check_count("keys", len(keys), shape[1], "columns")
         mask = np.ones(shape, bool) if presence is None else check_mask(presence, shape, "presence")

@@ -14,7 +14,8 @@ from ..base.errors import DTypeError, LoDError, RowIndexError
 from ..lod.repr_text import numbers
 
 _KINDS = ("scalar", "list", "map")
-_SMALL, _FIRST = 120, 3  # numbers shown in full; examples shown of a larger batch
+# Numbers shown in full; examples shown of a larger batch.
+_MAX_SHOWN_NUMBERS, _FIRST = 120, 3
 
 
 def number(key, names, where):
@@ -54,7 +55,7 @@ def arrays_of(examples, names, dtype, kind):
         for key, value in example.items():
             keys.append(number(key, names, f"example {i}"))
             kind = kind or _kind_of(value)
-            parts.append(_checked(value, kind, i, key))
+            parts.append(_check_kind(value, kind, i, key))
     lengths, keys = _vector(lengths, "lengths"), _vector(keys, "keys")
     if kind == "scalar":
         return lengths, keys, None, _rows(parts, dtype), None
@@ -69,7 +70,7 @@ def _kind_of(value):
     return "map" if isinstance(value, dict) else "list" if np.iterable(value) else "scalar"
 
 
-def _checked(value, kind, i, key):
+def _check_kind(value, kind, i, key):
     """Return a value, or raise if its kind differs from the others."""
     fits = _kind_of(value) == kind and not isinstance(value, str | bytes)
     if not fits or (kind == "scalar" and not is_number(value)):
@@ -142,7 +143,11 @@ def text(features):
     """Return the repr: all examples of a small batch, the first of a large one."""
     device = "" if features.device == "cpu" else f", device={features.device!r}"
     tail = f"dtype={str(features.dtype).removeprefix('torch.')}{device}"
-    if math.prod(features.values.shape) <= _SMALL and len(features.keys) <= _SMALL and len(features) <= _SMALL:
+    if (
+        math.prod(features.values.shape) <= _MAX_SHOWN_NUMBERS
+        and len(features.keys) <= _MAX_SHOWN_NUMBERS
+        and len(features) <= _MAX_SHOWN_NUMBERS
+    ):
         return f"Features([{', '.join(_examples(features))}], {tail})"
     unique, counts = np.unique(features.keys, return_counts=True)
     shown = np.argsort(-counts, kind="stable")[:_FIRST]

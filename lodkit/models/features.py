@@ -17,15 +17,15 @@ from ..base.loading import public
 from ..base.tracebacks import surface
 from ..lod import LoDTensor, check_lengths, check_vector
 from ..lod.batching import Batch, concat
-from ..lod.elsewhere import FEATURES, hints
-from ..lod.levels import locked, locked_copy
-from ..ops.shared.features import on_cpu
+from ..lod.elsewhere import FEATURES, suggest
+from ..lod.levels import lock_array, locked_copy
+from ..ops.shared.features import to_numpy
 from . import feature_lists
 from .feature_conversions import Conversions, check_count, checked_names
 
 
 @public
-@hints(FEATURES)
+@suggest(FEATURES)
 class Features(Batch, Conversions):
     """A batch of examples, each with a value, a list or a map for some feature keys.
 
@@ -73,7 +73,7 @@ class Features(Batch, Conversions):
         *,
         names: type[enum.IntEnum] | None = None,
     ) -> None:
-        lengths, keys = check_lengths(on_cpu(lengths, "lengths")), check_vector(on_cpu(keys, "keys"), "keys")
+        lengths, keys = check_lengths(to_numpy(lengths, "lengths")), check_vector(to_numpy(keys, "keys"), "keys")
         _check_sum("lengths", lengths, len(keys), "keys")
         self._keys, self._map_keys, self.names = LoDTensor(locked_copy(keys), [lengths]), None, checked_names(names)
         values = LoDTensor(values).values
@@ -81,7 +81,7 @@ class Features(Batch, Conversions):
             check_count("values", values.shape[0], len(keys), "keys")
             self._values = LoDTensor._wrap(values, self._keys._lod)
         else:
-            counts = check_lengths(on_cpu(values_lengths, "values_lengths"), "values_lengths")
+            counts = check_lengths(to_numpy(values_lengths, "values_lengths"), "values_lengths")
             check_count("values_lengths", len(counts), len(keys), "keys")
             _check_sum("values_lengths", counts, values.shape[0], "values")
             self._values = LoDTensor._wrap(values, (*self._keys._lod, *LoDTensor(None, [counts])._lod))
@@ -100,7 +100,7 @@ class Features(Batch, Conversions):
         """Make features unchecked, from LoDTensors of one structure."""
         self = object.__new__(cls)
         if keys._values.flags.writeable:
-            keys = keys._like(locked(keys._values))
+            keys = keys._like(lock_array(keys._values))
         self._keys, self._values, self._map_keys, self.names = keys, values, map_keys, names
         return self
 
@@ -150,9 +150,9 @@ class Features(Batch, Conversions):
 
     def to(self, device: Device) -> Self:
         """Return the features with their values on ``"cpu"`` or ``"cuda"``."""
-        return self._of(self._keys, lambda t: t.to(device))
+        return self._with_keys(self._keys, lambda t: t.to(device))
 
-    def _of(self, keys, change):
+    def _with_keys(self, keys, change):
         """Replace the keys, and apply ``change`` to values and map_keys."""
         map_keys = None if self._map_keys is None else change(self._map_keys)
         return self._wrap(keys, change(self._values), map_keys, self.names)
@@ -195,7 +195,7 @@ class Features(Batch, Conversions):
         if isinstance(key, enum.Enum | str):
             return self.feature(key)
         if isinstance(key, slice) or (isinstance(key, list | np.ndarray) and np.ndim(key)):
-            return self._of(self._keys[key], lambda t: t[key])
+            return self._with_keys(self._keys[key], lambda t: t[key])
         raise TypeError(
             f"features[{key!r}] is ambiguous: .feature({key!r}) reads a key, "
             "features[i:i + 1] selects an example, features[list or mask] several"
@@ -216,7 +216,7 @@ class Features(Batch, Conversions):
                 raise TypeError(f"merge takes Features, got {type(other).__name__} at position {i}")
             if other.kind != self.kind:
                 raise LoDMismatchError(f"merge: these are {self.kind} features, those at position {i} {other.kind}")
-        return self._joined((self, *others), lambda tensors: ops.merge_features(*tensors))
+        return self._join((self, *others), lambda tensors: ops.merge_features(*tensors))
 
     @classmethod
     def _concat(cls, parts):
@@ -226,9 +226,9 @@ class Features(Batch, Conversions):
             if not isinstance(part, cls) or part.kind != first.kind:
                 found = f"{part.kind} features" if isinstance(part, cls) else type(part).__name__
                 raise LoDMismatchError(f"concat: part {i} is {found}, part 0 {first.kind} features")
-        return first._joined(parts, concat)
+        return first._join(parts, concat)
 
-    def _joined(self, parts, join):
+    def _join(self, parts, join):
         """Join keys, values and map_keys of features of one kind by ``join``."""
         keys, values = join([part._keys for part in parts]), join([part._values for part in parts])
         map_keys = None if self._map_keys is None else join([part._map_keys for part in parts])

@@ -94,7 +94,8 @@ class GrowingTable:
             raise ValueError(f"capacity must be an integer of at least 2, got {capacity!r:.200}")
         self._initializer, self._turn = initializer or _zeros, Turn()
         keys, rows = Keys(capacity), self._rows(0, capacity)
-        values = rows if initializer is None else np.array(rows, order="C")  # an initializer may keep its array
+        # An initializer may keep its array.
+        values = rows if initializer is None else np.array(rows, order="C")
         self._contents = Contents(keys, values, {})
 
     def __len__(self) -> int:
@@ -169,7 +170,8 @@ class GrowingTable:
         if isinstance(keys, LoDTensor):
             return keys.with_values(self.slots(keys.values, grow=grow))
         keys = integers(to_device(keys, "cpu") if is_array(keys) else keys, "keys")
-        flat = keys.flatten()  # which no other thread writes
+        # Private copy: another thread may write to the array meanwhile.
+        flat = keys.flatten()
         while True:
             with lock:
                 contents = self._contents
@@ -178,7 +180,8 @@ class GrowingTable:
                 if len(new):
                     contents.check_rows()
                     count += len(np.unique(new))
-                    if count < len(contents.keys.slots):  # one row is no key's
+                    # One row, the spare one, has no key.
+                    if count < len(contents.keys.slots):
                         with uninterrupted():
                             contents.keys.insert(new)
                         found, new = contents.keys.find(flat), ()
@@ -200,7 +203,7 @@ class GrowingTable:
             if self._contents is contents:
                 _check_growth(hooks.knows(contents.values), old, capacity, self._turn.updating)
                 contents.check_rows()
-                self._contents = contents.grown(capacity, more)
+                self._contents = contents.grow(capacity, more)
                 hooks.moved(contents.values, self._contents.values)
 
     @surface
@@ -215,7 +218,8 @@ class GrowingTable:
         is_sparse : bool
             As in ``lookup_table``.
         """
-        slots, values = self.slots(keys, grow=training), self.values  # which another thread may replace by more rows
+        # Another thread may replace the values by more rows.
+        slots, values = self.slots(keys, grow=training), self.values
         if training:
             return ops.lookup_table(values, slots, is_sparse=is_sparse)
         none = len(values) - 1
@@ -265,7 +269,8 @@ class GrowingTable:
         """
         if not isinstance(op, Op):
             raise TypeError(f"update takes an operator, as lodkit.sgd, got {op!r:.80}")
-        with self._turn:  # a table that grew meanwhile would not have the step
+        # A table that grew meanwhile would not have the step.
+        with self._turn:
             with lock:
                 step = self._step_by(op, grad, states, attrs)
             updating, self._turn.updating = self._turn.updating, True

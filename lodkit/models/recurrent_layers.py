@@ -47,7 +47,7 @@ def bidirectional(
     (array([[3.]]), array([[3.]]))
     """
     out, ends = _run_both(layer, x, forward, backward, attrs)
-    return out, _numbered(ends)
+    return out, _split_ends(ends)
 
 
 def stacked(
@@ -89,7 +89,7 @@ def stacked(
         else:
             x, last = layer(x, *given, **attrs)
             ends.append(last)
-    return x, _numbered(ends)
+    return x, _split_ends(ends)
 
 
 def _run_both(layer, x, forward, backward, attrs):
@@ -98,6 +98,6 @@ def _run_both(layer, x, forward, backward, attrs):
     return ops.sequence_concat(ahead, back, axis=1), [last, first]
 
 
-def _numbered(ends):
+def _split_ends(ends):
     """The last states of several layers as a tuple; of LSTMs, which have two each, the hidden states and the cells."""
     return tuple(zip(*ends, strict=True)) if ends and isinstance(ends[0], tuple) else tuple(ends)

@@ -43,14 +43,14 @@ class Turn:
 _turns: weakref.WeakSet[Turn] = weakref.WeakSet()
 
 
-def _after_fork_in_child():
+def _renew_in_child():
     lock.release()
     for turn in _turns:
         turn._renew()  # the thread that had it is not here
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=_after_fork_in_child)
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=_renew_in_child)
 
 
 class Contents(NamedTuple):
@@ -71,21 +71,22 @@ class Contents(NamedTuple):
                     f"the state {name!r} has shape {state.shape} now, not a row for each of {rows} slots: resized since"
                 )
 
-    def grown(self, capacity: int, more: Any) -> Contents:
-        """The contents with more slots, whose rows are ``more``: the row of no key, which is the last, becomes a key's.
+    def grow(self, capacity: int, more: Any) -> Contents:
+        """Return the contents with more slots, of the rows ``more``.
 
-        The states of new slots start as that of the last one; one number for all slots stays.
+        The spare row, which is the last, becomes the row of a key. The states of new slots start as the state of the
+        last one; one number for all slots stays.
         """
         from .table_keys import Keys
 
         keep = len(self.values) - 1
         values = empty((capacity, *self.values.shape[1:]), self.values.dtype)
         values[:keep], values[keep:] = self.values[:keep], more
-        states = {name: _more_rows(state, capacity) for name, state in self.states.items()}
+        states = {name: _add_rows(state, capacity) for name, state in self.states.items()}
         return Contents(Keys(capacity, self.keys.slots[: self.keys.count]), values, states)
 
 
-def _more_rows(state, capacity):
+def _add_rows(state, capacity):
     if len(state) == 1:
         return state
     grown: np.ndarray = empty((capacity, *state.shape[1:]), state.dtype)

@@ -8,7 +8,8 @@ from ..arrays.sizes import memory_for
 from ..jit import jitable, njit, parallel_kernel, prange
 
 EMPTY = -1
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # spreads keys that follow each other over all places
+# Spreads keys that follow each other over all places.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @jitable(inline=True)
@@ -54,7 +55,8 @@ class Keys:
     def __init__(self, capacity, keys=()):
         with memory_for(f"the keys of a table of capacity {capacity}"):
             self.slots = np.empty(capacity, np.int64)
-            self.places = np.full(2 << max(capacity - 1, 1).bit_length(), EMPTY, np.int64)  # at most half are taken
+            # At most half of the places are taken.
+            self.places = np.full(2 << max(capacity - 1, 1).bit_length(), EMPTY, np.int64)
         self._count = np.zeros(1, np.int64)
         self.insert(np.array(keys, np.int64))
 

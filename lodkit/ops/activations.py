@@ -31,7 +31,7 @@ def check_activation(x, grad, name):
     check_gradient(grad, check_float(x, name).shape)
 
 
-def _rounded(result, like):
+def _round_like(result, like):
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(result, native(like.dtype))
 
@@ -46,7 +46,7 @@ def softmax(x: Dense, /) -> Dense:
     array([[0.5, 0.5],
            [0. , 1. ]])
     """
-    return _rounded(shares(check_rows_of_numbers(x, "softmax").astype(np.float64)), x)
+    return _round_like(shares(check_rows_of_numbers(x, "softmax").astype(np.float64)), x)
 
 
 @softmax.gradient
@@ -63,7 +63,7 @@ def softmax_grad(out: Dense, grad: Dense, /) -> Dense:
     """
     check_activation(check_rows_of_numbers(out, "softmax_grad"), grad, "softmax_grad")
     y, g = out.astype(np.float64), grad.astype(np.float64)
-    return _rounded((g - (g * y).sum(axis=-1, keepdims=True)) * y, out)
+    return _round_like((g - (g * y).sum(axis=-1, keepdims=True)) * y, out)
 
 
 @op(rowwise=True, like="x")
@@ -82,10 +82,10 @@ def gelu(x: Dense, /, *, approximate: bool = False) -> Dense:
     array([-0.1587,  0.    ,  0.8413])
     """
     y = check_float(x, "gelu").astype(np.float64)
-    return _rounded(y * (_tanh_below(y)[0] if approximate else _below(y)), x)
+    return _round_like(y * (_tanh_below(y)[0] if approximate else _normal_cdf(y)), x)
 
 
-def _below(x):
+def _normal_cdf(x):
     return 0.5 * np.vectorize(math.erfc, otypes=[np.float64])(-x / math.sqrt(2))
 
 
@@ -109,8 +109,8 @@ def gelu_grad(x: Dense, grad: Dense, /, *, approximate: bool = False) -> Dense:
     """
     check_activation(x, grad, "gelu_grad")
     y = x.astype(np.float64)
-    below, density = _tanh_below(y) if approximate else (_below(y), np.exp(-y * y / 2) / math.sqrt(2 * math.pi))
-    return _rounded(grad * (below + y * density), x)
+    below, density = _tanh_below(y) if approximate else (_normal_cdf(y), np.exp(-y * y / 2) / math.sqrt(2 * math.pi))
+    return _round_like(grad * (below + y * density), x)
 
 
 @op(rowwise=True, like="x")
@@ -122,7 +122,7 @@ def silu(x: Dense, /) -> Dense:
     """
     y = check_float(x, "silu").astype(np.float64)
     with np.errstate(over="ignore"):
-        return _rounded(y / (1 + np.exp(-y)), x)
+        return _round_like(y / (1 + np.exp(-y)), x)
 
 
 @silu.gradient
@@ -141,7 +141,7 @@ def silu_grad(x: Dense, grad: Dense, /) -> Dense:
     y = x.astype(np.float64)
     with np.errstate(over="ignore"):
         share = 1 / (1 + np.exp(-y))
-    return _rounded(grad * share * (1 + y * (1 - share)), x)
+    return _round_like(grad * share * (1 + y * (1 - share)), x)
 
 
 for _operator in (gelu, silu):

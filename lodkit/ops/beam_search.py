@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import MOST, check_values, native
+from ..arrays import MAX_INT64, check_values, native
 from ..base.errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
@@ -14,10 +14,12 @@ from .shared import plain
 from .shared.types import check_same_type
 
 
-def _no_word(ids, at):
+def _word_error(ids, at):
     place = ", ".join(str(int(i)) for i in np.unravel_index(at, ids.shape))
     number = ids.reshape(-1)[at]
-    return RowIndexError(f"ids[{place}] = {number} is outside [0, {MOST}); ids count the words of a vocabulary from 0")
+    return RowIndexError(
+        f"ids[{place}] = {number} is outside [0, {MAX_INT64}); ids count the words of a vocabulary from 0"
+    )
 
 
 def check_beam(name, beam_size):
@@ -43,12 +45,12 @@ def prepare(on, pre_ids, pre_scores, ids, scores, level, beam_size):
             raise ShapeMismatchError(
                 f"beam_search: {name} has shape {tuple(x.shape)}, scores {shape}; it must be {fits[0]}"
             )
-    ids = None if ids is None else on.checked_ids(values_of(ids), MOST, "ids", _no_word)
+    ids = None if ids is None else on.checked_ids(values_of(ids), MAX_INT64, "ids", _word_error)
     before = on.integers(values_of(pre_ids), "pre_ids").reshape(-1), values_of(pre_scores).reshape(-1)
     return *before, ids, scores._row_offsets(level)
 
 
-def by_score(score):
+def score_key(score):
     """A key to sort scores by, the largest first and NaN last."""
     return score != score, 0 if score != score else -score
 
@@ -133,9 +135,9 @@ def beam_search(
         live = [r for r in range(start, stop) if before[r] != end_id]
         found = [(r, c, x, c if ids is None else ids[r, c]) for r in live for c, x in enumerate(steps[r])]
         found += [(r, 0, totals[r], end_id) for r in range(start, stop) if before[r] == end_id]
-        best = sorted(found, key=lambda f: (*by_score(f[2]), -f[0], -f[1]))[:beam_size]
+        best = sorted(found, key=lambda f: (*score_key(f[2]), -f[0], -f[1]))[:beam_size]
         if any(before[f[0]] != end_id for f in best):
-            kept += sorted(best, key=lambda f: (f[0], *by_score(f[2]), f[1]))
+            kept += sorted(best, key=lambda f: (f[0], *score_key(f[2]), f[1]))
     parents = np.array([f[0] for f in kept], np.int64)
     above = scores.recursive_sequence_lengths()[: scores._level(level)]
     counts = np.bincount(parents, minlength=len(before))
@@ -191,7 +193,7 @@ def greedy_decode(scores: LoDTensor, /, *, end_id: int | None = None) -> tuple[L
     """
     check_classes(scores.values)
     ids = np.array(
-        [sorted(range(len(row)), key=[*map(by_score, row)].__getitem__)[0] for row in scores.values], np.int64
+        [sorted(range(len(row)), key=[*map(score_key, row)].__getitem__)[0] for row in scores.values], np.int64
     )
     kept = []
     for start, stop in pairwise(scores._row_offsets().tolist()):

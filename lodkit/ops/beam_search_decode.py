@@ -10,9 +10,9 @@ import numpy as np
 from ..arrays import native
 from ..base.errors import DTypeError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch
-from ..lod.levels import compiled, short
+from ..lod.levels import format_short, load_compiled
 from ..registry import op
-from .beam_search import by_score, check_beam, example_scores
+from .beam_search import check_beam, example_scores, score_key
 from .shared.types import check_same_type
 
 
@@ -37,8 +37,9 @@ def _check_steps(ids, scores):
             )
         if t and not _continues(ids[t - 1], x):
             raise LoDMismatchError(
-                f"beam_search_decode: the sources of step {t} have {short(x.lengths(-2))} prefixes, and step {t - 1} "
-                f"selected {short(ids[t - 1].lengths(-2, absolute=True))} for them; pass the steps in order"
+                f"beam_search_decode: the sources of step {t} have {format_short(x.lengths(-2))} prefixes, and "
+                f"step {t - 1} selected {format_short(ids[t - 1].lengths(-2, absolute=True))} for them; "
+                "pass the steps in order"
             )
 
 
@@ -69,18 +70,19 @@ def prepare_decode(steps, beam_size):
         "beam_search_decode", scores[0].values, **{f"score of step {t}": x.values for t, x in enumerate(scores)}
     )
     bounds = np.stack([x._row_offsets(-2) for x in ids])
-    starts = compiled().lengths_to_offsets(np.array([len(x.values) for x in ids]), "rows of the ids of all steps")
+    starts = load_compiled().lengths_to_offsets(np.array([len(x.values) for x in ids]), "rows of the ids of all steps")
     before = [start + x.segment_ids() for start, x in zip(starts, ids[1:], strict=False)]
     parents = np.concatenate([np.full(starts[1], -1), *before])
     counts, sources = np.diff(bounds), np.arange(bounds.shape[1] - 1)
-    final = len(ids) - 1 - np.argmax(counts[::-1] > 0, axis=0)  # the last step that selected some
+    # The last step that selected a prefix.
+    final = len(ids) - 1 - np.argmax(counts[::-1] > 0, axis=0)
     counts = counts[final, sources]
     if (counts > beam_size).any():
         s = int(np.argmax(counts > beam_size))
         raise ValueError(
             f"beam_search_decode: source {s} has {counts[s]} hypotheses, beam_size is {beam_size}; pass the search's"
         )
-    offsets = compiled().lengths_to_offsets(counts)
+    offsets = load_compiled().lengths_to_offsets(counts)
     lasts = np.repeat(starts[final] + bounds[final, sources] - offsets[:-1], counts) + np.arange(offsets[-1])
     return ids, scores, Walks(parents, lasts, offsets)
 
@@ -129,7 +131,7 @@ def beam_search_decode(*steps: LoDTensor, beam_size: int, end_id: int) -> tuple[
     totals = np.concatenate([x.values.reshape(-1) for x in scores])
     hypotheses = []
     for start, stop in pairwise(walks.offsets):
-        for last in sorted(walks.lasts[start:stop], key=lambda row: by_score(totals[row])):
+        for last in sorted(walks.lasts[start:stop], key=lambda row: score_key(totals[row])):
             path, row = [last], walks.parents[last]
             while row >= 0:
                 path += [row] if words[row] != end_id else []

@@ -14,7 +14,8 @@ def check_offsets(offsets):
     if not len(offsets) or offsets[0] != 0:
         found = f"start at {offsets[0]}" if len(offsets) else "are empty"
         raise LoDError(f"offsets {found}; they start at 0 and have one entry more than there are segments")
-    drops = offsets[1:] < offsets[:-1]  # a difference may be too large for int64
+    # A difference may be too large for int64.
+    drops = offsets[1:] < offsets[:-1]
     if drops.any():
         i = int(np.argmax(drops)) + 1
         raise LoDError(f"offsets decrease at position {i}: {offsets[i - 1]}, then {offsets[i]}; they add up lengths")
@@ -34,7 +35,7 @@ def check_segment_ids(ids, num_segments=None):
     if num_segments is not None and num_segments < 0:
         raise SegmentIdError(f"num_segments = {num_segments} is negative")
     if num_segments is not None and len(ids) and ids[-1] >= num_segments:
-        raise _outside(ids, int(np.argmax(ids >= num_segments)), num_segments)
+        raise _segment_id_error(ids, int(np.argmax(ids >= num_segments)), num_segments)
     return ids
 
 
@@ -56,11 +57,11 @@ def check_unsorted_ids(ids, num_segments=None):
         i = int(np.argmax(bad))
         if ids[i] < 0:
             raise SegmentIdError(f"segment_ids[{i}] = {ids[i]} is negative; ids count from 0")
-        raise _outside(ids, i, num_segments)
+        raise _segment_id_error(ids, i, num_segments)
     return ids
 
 
-def _outside(ids, i, num_segments):
+def _segment_id_error(ids, i, num_segments):
     if num_segments is None:
         return SegmentIdError(f"segment_ids[{i}] = {ids[i]} is no number of a segment; number segments from 0")
     return SegmentIdError(f"segment_ids[{i}] = {ids[i]} is outside [0, {num_segments}) (num_segments={num_segments})")
@@ -88,7 +89,7 @@ def to_offsets(segments, by, rows, num_segments=None):
     return offsets
 
 
-def grouped(segments, by, rows, num_segments=None):
+def group_segments(segments, by, rows, num_segments=None):
     """Offsets, and the order that brings the rows of a segment together: None unless ids are unsorted."""
     if by != "unsorted_ids":
         return to_offsets(segments, by, rows, num_segments), None

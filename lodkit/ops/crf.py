@@ -11,7 +11,7 @@ from ..arrays import check_gradient, native
 from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.types import check_same_type
 
@@ -60,10 +60,10 @@ def _log_sum(x, axis=0):
 
 
 def _levelled_sum(x, axis=0):
-    return _levelled(_log_sum(x, axis))
+    return _subtract_maxima(_log_sum(x, axis))
 
 
-def _before(emission, transition, combine=_log_sum):
+def _score_predecessors(emission, transition, combine=_log_sum):
     """For each step and tag, the scores of all ways to it, without its own emission, combined."""
     out = np.empty(emission.shape)
     for i in range(len(out)):
@@ -71,7 +71,7 @@ def _before(emission, transition, combine=_log_sum):
     return out
 
 
-def _levelled(x):
+def _subtract_maxima(x):
     """Scores less the largest of each step, if it is finite: what a step adds to all ways changes no share."""
     top = x.max(-1, keepdims=True)
     return x - np.where(np.isfinite(top), top, 0)
@@ -144,9 +144,9 @@ def linear_chain_crf(
     losses = np.zeros(len(offsets) - 1)
     with np.errstate(invalid="ignore"):
         for s, part, e, t in _sequences(emission, transition, offsets):
-            losses[s] = _log_sum(_before(e, t)[-1] + e[-1] + t[1]) - _score(e, t, labels[part])
+            losses[s] = _log_sum(_score_predecessors(e, t)[-1] + e[-1] + t[1]) - _score(e, t, labels[part])
     with np.errstate(over="ignore"):
-        return above(emission, level, losses.astype(native(emission.values.dtype)))
+        return with_outer_levels(emission, level, losses.astype(native(emission.values.dtype)))
 
 
 @linear_chain_crf.infer_rule
@@ -177,9 +177,10 @@ def linear_chain_crf_grad(
     for s, part, e, t in _sequences(emission, transition, offsets):
         y, g = labels[part], np.float64(grad[s])
         with np.errstate(invalid="ignore"):
-            e = _levelled(e)  # of scores of 1e30, whose sums would drown all others
-            before = _before(e, t, _levelled_sum)
-            after = _before(e[::-1], reversed_chain(t), _levelled_sum)[::-1]
+            # The sum of scores of 1e30 would drown all others.
+            e = _subtract_maxima(e)
+            before = _score_predecessors(e, t, _levelled_sum)
+            after = _score_predecessors(e[::-1], reversed_chain(t), _levelled_sum)[::-1]
             shares = _shares(before + e + after)
             pairs = _shares((before + e)[:-1, :, None] + t[2:] + (e + after)[1:, None])
         shares[np.arange(len(y)), y] -= 1
@@ -242,7 +243,7 @@ def crf_decoding(
     path = np.zeros(len(emission.values), np.int64)
     with np.errstate(invalid="ignore"):
         for _, part, e, t in _sequences(emission, transition, offsets):
-            scores, best = _before(e, t, np.max) + e, path[part]
+            scores, best = _score_predecessors(e, t, np.max) + e, path[part]
             best[-1] = np.argmax(scores[-1] + t[1])
             for i in range(len(e) - 1, 0, -1):
                 best[i - 1] = np.argmax(scores[i - 1] + t[2:, best[i]])

@@ -12,7 +12,7 @@ from ..base.errors import RowIndexError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .ctc_align import check_logits
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.sequences import check_tokens, offsets_of_pairs
 
@@ -146,7 +146,7 @@ def ctc_loss(
     out = np.array(found, np.float64) / frames_of(logits._row_offsets(level), norm_by_times is True)
     out = np.where(np.isinf(out) & zero_infinity, 0, out)
     with np.errstate(over="ignore"):
-        return above(logits, level, out.astype(native(logits.dtype)))
+        return with_outer_levels(logits, level, out.astype(native(logits.dtype)))
 
 
 def frames_of(offsets, by_times):

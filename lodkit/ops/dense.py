@@ -11,7 +11,8 @@ from ..base.errors import RowIndexError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 
-MEMORY = 1 << 48  # elements: no machine addresses more
+# No machine addresses more elements.
+MEMORY = 1 << 48
 
 
 def check_fc(x, weight, bias):
@@ -54,7 +55,8 @@ def bad_label(labels, i, classes):
 
 
 def check_labels(logits, labels):
-    labels = integers(labels, "labels").copy()  # which no other thread writes
+    # Private copy: another thread may write to the array meanwhile.
+    labels = integers(labels, "labels").copy()
     check_classes(logits, labels)
     labels = labels.reshape(-1)
     bad = (labels < 0) | (labels >= logits.shape[1])

@@ -12,7 +12,7 @@ GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 WORD = (1 << 64) - 1
 
 
-def mixed(state):
+def mix_state(state):
     """SplitMix64 of a state: 64 bits that each depend on all of the state's."""
     state = ((state ^ state >> 30) * FIRST) & WORD
     state = ((state ^ state >> 27) * SECOND) & WORD
@@ -22,12 +22,12 @@ def mixed(state):
 def prepare(x, rate, seed, training):
     """Check the inputs. Returns dtype, start of the counter, limit of the 32 bits of a dropped element, and the factor.
 
-    Element i is dropped where the upper half of ``mixed(start + i * GOLDEN)`` is below the limit.
+    Element i is dropped where the upper half of ``mix_state(start + i * GOLDEN)`` is below the limit.
     """
     dtype = check_values(x.dtype, "dropout", floating=True)
     if not 0 <= rate <= 1:
         raise ValueError(f"dropout: rate must be from 0 to 1, got {rate!r}; it is the share of elements that become 0")
-    start = mixed((seed + GOLDEN) & WORD)
+    start = mix_state((seed + GOLDEN) & WORD)
     limit = round(rate * 2**32) if training else 0
     return dtype, start, limit, 1 / (1 - rate) if training and rate < 1 else 1.0
 
@@ -60,7 +60,7 @@ def dropout(x: Dense, /, *, rate: float, seed: int, training: bool = True) -> De
     array([2., 0., 2., 0., 2., 0., 2., 2.])
     """
     dtype, start, limit, factor = prepare(x, rate, seed, training)
-    bits = [mixed((start + i * GOLDEN) & WORD) >> 32 for i in range(x.size)]
+    bits = [mix_state((start + i * GOLDEN) & WORD) >> 32 for i in range(x.size)]
     kept = np.reshape(np.array(bits, np.int64) >= limit, x.shape)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where(kept, x.astype(np.float64) * factor, 0).astype(native(dtype))

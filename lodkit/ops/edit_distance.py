@@ -8,7 +8,7 @@ import numpy as np
 
 from ..lod import LoDTensor
 from ..registry import Dense, inferred_level, op
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .sequence_tokens import prepare_erase, sequence_erase
 from .shared.sequences import check_tokens, offsets_of_pairs
 
@@ -78,7 +78,7 @@ def edit_distance(
     if normalized:
         with np.errstate(divide="ignore", invalid="ignore"):
             out = np.where(out > 0, out / ref.lengths().astype(np.float32), np.float32(0))
-    return above(ref, -1, out)
+    return with_outer_levels(ref, -1, out)
 
 
 @edit_distance.infer_rule

@@ -18,7 +18,7 @@ from .products import elementwise_mul
 from .selected_rows import gather_selected_rows, value_gradient
 
 
-def on_value(x, function, merge=True):
+def apply_to_value(x, function, merge=True):
     """Apply a function to an array, or to the value of SelectedRows, merged unless the function is linear."""
     if not isinstance(x, SelectedRows):
         return np.asarray(function(x))
@@ -46,7 +46,7 @@ def check_norm(max_norm):
         raise ValueError(f"max_norm must be a number >= 0, got {max_norm}")
 
 
-def _through_merge(op, rule):
+def _register_gradient(op, rule):
     """Register ``rule(x, out, grad, **attributes)``; for SelectedRows that of the merged value."""
 
     @op.gradient
@@ -67,10 +67,10 @@ def abs(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     SelectedRows(rows=[1], value=[[3.]], height=3)
     """
     check_values(x.dtype, "abs")
-    return on_value(x, np.abs)
+    return apply_to_value(x, np.abs)
 
 
-_through_merge(abs, lambda x, out, grad: abs_grad(x, grad))  # type: ignore[has-type]
+_register_gradient(abs, lambda x, out, grad: abs_grad(x, grad))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="x")
@@ -92,10 +92,10 @@ def square(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     SelectedRows(rows=[1], value=[[9.]], height=3)
     """
     check_values(x.dtype, "square")
-    return on_value(x, np.square)
+    return apply_to_value(x, np.square)
 
 
-_through_merge(square, lambda x, out, grad: elementwise_mul(scale(x, scale=2.0), values_of(grad)))  # type: ignore[has-type]
+_register_gradient(square, lambda x, out, grad: elementwise_mul(scale(x, scale=2.0), values_of(grad)))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="x")
@@ -107,10 +107,10 @@ def sqrt(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     """
     check_values(x.dtype, "sqrt", floating=True)
     with np.errstate(invalid="ignore"):
-        return on_value(x, np.sqrt)
+        return apply_to_value(x, np.sqrt)
 
 
-_through_merge(sqrt, lambda x, out, grad: sqrt_grad(out, grad))  # type: ignore[has-type]
+_register_gradient(sqrt, lambda x, out, grad: sqrt_grad(out, grad))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="out")
@@ -138,11 +138,11 @@ def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dens
     check_bounds(min, max)
     if dtype.kind == "i":
         bounds = whole_bounds(dtype, min, max)
-        return on_value(x, lambda value: np.clip(value.astype(dtype), **bounds))
-    return on_value(x, lambda value: np.clip(value.astype(np.float64), min, max).astype(dtype))
+        return apply_to_value(x, lambda value: np.clip(value.astype(dtype), **bounds))
+    return apply_to_value(x, lambda value: np.clip(value.astype(np.float64), min, max).astype(dtype))
 
 
-_through_merge(clip_by_value, lambda x, out, grad, **bounds: clip_by_value_grad(x, grad, **bounds))  # type: ignore[has-type]
+_register_gradient(clip_by_value, lambda x, out, grad, **bounds: clip_by_value_grad(x, grad, **bounds))  # type: ignore[has-type]
 
 
 @op(rowwise=True, like="x")
@@ -167,11 +167,11 @@ def clip_by_norm(x: Dense | SelectedRows, /, *, max_norm: float) -> Dense | Sele
     dtype = check_values(x.dtype, "clip_by_norm", floating=True)
     check_norm(max_norm)
 
-    def clipped(value):
+    def clip(value):
         norm = np.sqrt(np.square(value.astype(np.float64)).sum())
         return value.astype(dtype) if norm <= max_norm else (value * (max_norm / norm)).astype(dtype)
 
-    return on_value(x, clipped)
+    return apply_to_value(x, clip)
 
 
 def whole_numbers(dtype, scale, bias, **others):
@@ -199,8 +199,8 @@ def scale(
     if dtype.kind == "i":
         scale, bias = whole_numbers(dtype, scale, bias).values()
     if bias_after_scale:
-        return on_value(x, lambda v: (v.astype(wide) * scale + bias).astype(dtype), merge=bool(bias))
-    return on_value(x, lambda v: ((v.astype(wide) + bias) * scale).astype(dtype), merge=bool(bias))
+        return apply_to_value(x, lambda v: (v.astype(wide) * scale + bias).astype(dtype), merge=bool(bias))
+    return apply_to_value(x, lambda v: ((v.astype(wide) + bias) * scale).astype(dtype), merge=bool(bias))
 
 
 @scale.gradient
@@ -219,7 +219,7 @@ def assign(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     >>> assign(np.array([1, 2]))
     array([1, 2])
     """
-    return on_value(x, lambda value: value.astype(check_values(x.dtype, "assign", also=SMALL_TYPES)), merge=False)
+    return apply_to_value(x, lambda value: value.astype(check_values(x.dtype, "assign", also=SMALL_TYPES)), merge=False)
 
 
 @assign.gradient
@@ -228,12 +228,12 @@ def _(call, grad):
 
 
 def value_of(x):
-    """The array of what is tested as a whole: the merged value of SelectedRows."""
+    """Return the array to test; of SelectedRows the merged value."""
     return x.merge().value if isinstance(x, SelectedRows) else values_of(x)
 
 
-def tested(x):
-    """The same, of numbers."""
+def as_tested(x):
+    """Return the array to test; refuse a type that has no numbers."""
     return refuse_no_numbers(value_of(x), "x")
 
 
@@ -244,7 +244,7 @@ def isfinite(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isfinite(SelectedRows([1], [[np.inf]], 3))
     array([False])
     """
-    return np.isfinite(tested(x)).all(keepdims=True).reshape(1)
+    return np.isfinite(as_tested(x)).all(keepdims=True).reshape(1)
 
 
 @op
@@ -254,7 +254,7 @@ def isinf(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isinf(np.array([1., -np.inf]))
     array([ True])
     """
-    return np.isinf(tested(x)).any(keepdims=True).reshape(1)
+    return np.isinf(as_tested(x)).any(keepdims=True).reshape(1)
 
 
 @op
@@ -264,7 +264,7 @@ def isnan(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     >>> isnan(np.array([1., -np.inf]))
     array([False])
     """
-    return np.isnan(tested(x)).any(keepdims=True).reshape(1)
+    return np.isnan(as_tested(x)).any(keepdims=True).reshape(1)
 
 
 @op

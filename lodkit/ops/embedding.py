@@ -10,7 +10,7 @@ from ..arrays import FLOATS, SMALL_TYPES, check_gradient, check_rows, check_valu
 from ..base.errors import LoDLevelError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, aligned, op
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.reductions import (
     WEIGHTED,
@@ -238,7 +238,7 @@ def embedding_bag(
     """
     table, bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
     rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
-    return above(bags, -1, reduce_segments(rows, bags._row_offsets(), weights, pool, pad_value, dtype))
+    return with_outer_levels(bags, -1, reduce_segments(rows, bags._row_offsets(), weights, pool, pad_value, dtype))
 
 
 @embedding_bag.infer_rule

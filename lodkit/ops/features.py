@@ -26,7 +26,7 @@ def merge_features(*xs: LoDTensor) -> LoDTensor:
     LoDTensor([[1, 3, 7], [1, 8, 9]], recursive_sequence_lengths=[[3, 3]], shape=(6,), dtype=int64)
     """
     shared.check_features("merge_features", xs)
-    return shared.merged(xs)
+    return shared.merge_examples(xs)
 
 
 @merge_features.infer_rule
@@ -48,16 +48,16 @@ def merge_features_grad(grad: Dense, /, *xs: LoDTensor) -> tuple:
     (array([10., 20.]), array([30.]))
     """
     shared.check_features("merge_features", xs)
-    return shared.brought_back(shared.sources_of(shared.merged, xs), xs, grad)
+    return shared.scatter_to_sources(shared.sources_of(shared.merge_examples, xs), xs, grad)
 
 
-def _stacked(xs, masks):
+def _stack_present(xs, masks):
     kept = []
     for x, mask in zip(xs, masks, strict=True):
         part = x[mask]
         lower = part.recursive_sequence_lengths() if isinstance(part, LoDTensor) else []
         kept.append(LoDTensor(values_of(part), [mask.astype(np.int64), *lower]))
-    return shared.merged(kept)
+    return shared.merge_examples(kept)
 
 
 @op
@@ -85,7 +85,7 @@ def stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTe
     >>> stack_features(pages, posts, presence=[[True, True], [False, True]]).to_list()
     [[[10, 11]], [[11], [102, 103]]]
     """
-    return _stacked(xs, prepare_stack(xs, presence)[1])
+    return _stack_present(xs, prepare_stack(xs, presence)[1])
 
 
 def prepare_stack(xs, presence):
@@ -110,7 +110,7 @@ def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing
     >>> stack_features_grad(np.array([5.0]), np.array([1.0, 2.0]), presence=[[False, True]])
     (array([0., 5.]),)
     """
-    return shared.brought_back(shared.sources_of(_stacked, xs, prepare_stack(xs, presence)[1]), xs, grad)
+    return shared.scatter_to_sources(shared.sources_of(_stack_present, xs, prepare_stack(xs, presence)[1]), xs, grad)
 
 
 @merge_features_grad.infer_rule
@@ -119,7 +119,7 @@ def _(grad, *xs, presence=None):
     return shared.like_inputs(xs)
 
 
-def _packed(x, mask):
+def _pack_present(x, mask):
     return LoDTensor(x.reshape(mask.size, *x.shape[2:])[mask.reshape(-1)], [mask.sum(1)])
 
 
@@ -139,7 +139,7 @@ def pack_features(x: Dense, /, *, presence: typing.Any) -> LoDTensor:
     >>> pack_features(np.array([[1, 2], [3, 4]]), presence=[[True, True], [False, True]]).to_list()
     [[1, 2], [4]]
     """
-    return _packed(x, prepare_pack(x, presence))
+    return _pack_present(x, prepare_pack(x, presence))
 
 
 def prepare_pack(x, presence):
@@ -167,11 +167,11 @@ def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Den
     """
     mask = prepare_pack(x, presence)
     flat = x.reshape(mask.size, *x.shape[2:])
-    sources = _packed(np.arange(mask.size).reshape(mask.shape), mask)
-    return shared.brought_back(sources.values, [flat], grad)[0].reshape(x.shape)
+    sources = _pack_present(np.arange(mask.size).reshape(mask.shape), mask)
+    return shared.scatter_to_sources(sources.values, [flat], grad)[0].reshape(x.shape)
 
 
-def _selected(xs, keys, feature_keys):
+def _select_keys(xs, keys, feature_keys):
     (values,) = xs
     bounds, lengths, rows = values.offsets(0), [], []
     starts = values._row_offsets() if values.lod_level == 2 else np.arange(len(keys) + 1)
@@ -209,7 +209,7 @@ def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typ
     >>> select_features(values, keys=[1, 3, 1, 2, 3], feature_keys=[3, 2]).to_list()
     [[[101], [102, 103]], [[], [50]]]
     """
-    return _selected([values], *prepare_select(values, keys, feature_keys))
+    return _select_keys([values], *prepare_select(values, keys, feature_keys))
 
 
 def prepare_select(values, keys, feature_keys):
@@ -236,8 +236,8 @@ def select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any,
     >>> select_features_grad(values, np.array([5.0, 7.0]), keys=[1, 3, 1], feature_keys=[1])
     array([5., 0., 7.])
     """
-    sources = shared.sources_of(_selected, [values], *prepare_select(values, keys, feature_keys))
-    return shared.brought_back(sources, [values], grad)[0]
+    sources = shared.sources_of(_select_keys, [values], *prepare_select(values, keys, feature_keys))
+    return shared.scatter_to_sources(sources, [values], grad)[0]
 
 
 def _example(dtype):

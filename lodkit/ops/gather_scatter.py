@@ -63,11 +63,11 @@ def gather(
     """
     data, dtype, axis, numbers = prepare_gather(plain, data, ids, axis, wrap, match_outer)
     if not match_outer:
-        return structured(np.take(data, numbers, axis).astype(dtype), ids)
+        return wrap_like_ids(np.take(data, numbers, axis).astype(dtype), ids)
     out = np.zeros(gathered_shape(data.shape, numbers.shape, axis, True), dtype)
     for place in np.ndindex(data.shape[:axis]):
         out[place] = data[place][numbers[place]]
-    return structured(out, ids)
+    return wrap_like_ids(out, ids)
 
 
 def prepare_gather(on, data, ids, axis, wrap, match_outer, what="gather"):
@@ -79,7 +79,8 @@ def prepare_gather(on, data, ids, axis, wrap, match_outer, what="gather"):
     numbers = on.wrap_ids(values_of(ids), data.shape[axis], wrap)
     check_outer(data.shape, numbers.shape, axis, match_outer)
     dtype = check_values(data.dtype, what, also=SMALL_TYPES if what == "gather" else frozenset())
-    check = on.ids_in_range if what == "gather" else on.checked_ids  # the kernel of a gather looks again
+    # The kernel of a gather checks its ids as it reads them.
+    check = on.ids_in_range if what == "gather" else on.checked_ids
     return data, dtype, axis, check(numbers, data.shape[axis], error=bad_along(data.shape[axis], axis, wrap))
 
 
@@ -102,7 +103,7 @@ def check_axis(ndim, axis):
     return axis % ndim
 
 
-def structured(result, ids):
+def wrap_like_ids(result, ids):
     """The result, in the structure of the ids where they have one."""
     return ids.with_values(result) if isinstance(ids, LoDTensor) and ids.lod_level else result
 

@@ -10,9 +10,9 @@ from ..arrays import zeros_like
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import recurrent
-from .shared.recurrent import Activation, activate, double, rounded, slope
+from .shared.recurrent import Activation, activate, round_to, slope, to_double
 
 Layout = Literal["columns", "blocks"]
 
@@ -140,7 +140,7 @@ def gru(
     offsets, size = prepare(x, input_weight, weight, bias, h0, level, reset_after, weight_layout)
     w, w_candidate, b, b_reset = _numbers(weight, bias, size, weight_layout)
     rows, (_, products) = len(x.values), recurrent.rows_of(x, input_weight)
-    hidden, gates, first = np.zeros((rows, size)), np.zeros((rows, 3 * size)), double(h0, (len(offsets) - 1, size))
+    hidden, gates, first = np.zeros((rows, size)), np.zeros((rows, 3 * size)), to_double(h0, (len(offsets) - 1, size))
     last = first.copy()
     for s, path in enumerate(recurrent.paths(offsets, reverse)):
         h = first[s]
@@ -154,15 +154,15 @@ def gru(
             hidden[t], gates[t] = h, np.concatenate([update, reset, candidate])
         last[s] = h
     gates, dtype = gates[recurrent.Steps(offsets, reverse).rows], x.values.dtype
-    states = x.with_values(rounded(hidden, dtype)), above(x, level, rounded(last, dtype))
-    return *states, rounded(gates, recurrent.gate_type(dtype))
+    states = x.with_values(round_to(hidden, dtype)), with_outer_levels(x, level, round_to(last, dtype))
+    return *states, round_to(gates, recurrent.gate_type(dtype))
 
 
 @gru.infer_rule
 def _(x, input_weight, weight, bias=None, h0=None, *, level=-1, **attrs):
     size = weight.dims[0]
     gates = x.but(dims=(x.dims[0], weight.dims[1]), lod_level=0, dtype=recurrent.gate_type(x.dtype))
-    return x.but(dims=(x.dims[0], size)), recurrent.described_last(x, level, size), gates
+    return x.but(dims=(x.dims[0], size)), recurrent.describe_last(x, level, size), gates
 
 
 @gru.gradient
@@ -210,10 +210,10 @@ def gru_grad(
     recurrent.check_results(len(x.values), (gates, 3 * size), grad, size, hidden=(hidden, size))
     recurrent.check_last_gradient(grad_last, offsets, size)
     w, w_candidate, _, b_reset = _numbers(weight, bias, size, weight_layout)
-    hidden, grad, gates = double(hidden), double(grad), double(gates)[recurrent.Steps(offsets, reverse).places]
+    hidden, grad, gates = to_double(hidden), to_double(grad), to_double(gates)[recurrent.Steps(offsets, reverse).places]
     by_gates, by_w, by_w_candidate, by_reset_bias = np.zeros(gates.shape), 0 * w, 0 * w_candidate, np.zeros(size)
-    first = double(h0, (len(offsets) - 1, size))
-    by_first = double(grad_last, first.shape).copy()
+    first = to_double(h0, (len(offsets) - 1, size))
+    by_first = to_double(grad_last, first.shape).copy()
     for s, path in enumerate(recurrent.paths(offsets, reverse)):
         dh = by_first[s]
         for i in range(len(path) - 1, -1, -1):
@@ -242,13 +242,13 @@ def gru_grad(
             dh = dh + w @ d_gates
         by_first[s] = dh
     rows, _ = recurrent.rows_of(x, input_weight)
-    by_x = by_gates if input_weight is None else by_gates @ double(input_weight).T
+    by_x = by_gates if input_weight is None else by_gates @ to_double(input_weight).T
     by_weight = join_weight(by_w, by_w_candidate, weight_layout)
     by_bias = np.concatenate([by_gates.sum(axis=0), by_reset_bias])[: 0 if bias is None else bias.size]
     found = by_x, rows.T @ by_gates, by_weight, by_bias, by_first
     inputs = x.values, input_weight, weight, bias, h0
     return tuple(
-        rounded(g.reshape(like.shape), like.dtype) for g, like in zip(found, inputs, strict=True) if like is not None
+        round_to(g.reshape(like.shape), like.dtype) for g, like in zip(found, inputs, strict=True) if like is not None
     )
 
 

@@ -17,36 +17,36 @@ _P1, _P2, _P3, _P4, _P5 = (
     0x85EBCA77C2B2AE63,
     0x27D4EB2F165667C5,
 )
-_ALL = (1 << 64) - 1
+_UINT64_MASK = (1 << 64) - 1
 _TYPES = {"int64": np.dtype(np.int64), "int32": np.dtype(np.int32)}
 
 
-def _rotated(x, by):
-    return ((x << by) | (x >> (64 - by))) & _ALL
+def _rotate_left(x, by):
+    return ((x << by) | (x >> (64 - by))) & _UINT64_MASK
 
 
-def _mixed(total, number):
-    return _rotated((total + number * _P2) & _ALL, 31) * _P1 & _ALL
+def _mix_word(total, number):
+    return _rotate_left((total + number * _P2) & _UINT64_MASK, 31) * _P1 & _UINT64_MASK
 
 
 def _xxh64(numbers, seed, tail=None):
     """XXH64 of 64-bit numbers, behind which there may be one of 32 bits."""
     done = len(numbers) - len(numbers) % 4
-    total = (seed + _P5) & _ALL
+    total = (seed + _P5) & _UINT64_MASK
     if done:
-        lanes = [(seed + _P1 + _P2) & _ALL, (seed + _P2) & _ALL, seed, (seed - _P1) & _ALL]
+        lanes = [(seed + _P1 + _P2) & _UINT64_MASK, (seed + _P2) & _UINT64_MASK, seed, (seed - _P1) & _UINT64_MASK]
         for i in range(done):
-            lanes[i % 4] = _mixed(lanes[i % 4], numbers[i])
-        total = sum(_rotated(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True)) & _ALL
+            lanes[i % 4] = _mix_word(lanes[i % 4], numbers[i])
+        total = sum(_rotate_left(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True)) & _UINT64_MASK
         for lane in lanes:
-            total = ((total ^ _mixed(0, lane)) * _P1 + _P4) & _ALL
-    total = (total + 8 * len(numbers) + (0 if tail is None else 4)) & _ALL
+            total = ((total ^ _mix_word(0, lane)) * _P1 + _P4) & _UINT64_MASK
+    total = (total + 8 * len(numbers) + (0 if tail is None else 4)) & _UINT64_MASK
     for number in numbers[done:]:
-        total = (_rotated(total ^ _mixed(0, number), 27) * _P1 + _P4) & _ALL
+        total = (_rotate_left(total ^ _mix_word(0, number), 27) * _P1 + _P4) & _UINT64_MASK
     if tail is not None:
-        total = (_rotated(total ^ (tail * _P1 & _ALL), 23) * _P2 + _P3) & _ALL
-    total = (total ^ (total >> 33)) * _P2 & _ALL
-    total = (total ^ (total >> 29)) * _P3 & _ALL
+        total = (_rotate_left(total ^ (tail * _P1 & _UINT64_MASK), 23) * _P2 + _P3) & _UINT64_MASK
+    total = (total ^ (total >> 33)) * _P2 & _UINT64_MASK
+    total = (total ^ (total >> 29)) * _P3 & _UINT64_MASK
     return total ^ (total >> 32)
 
 
@@ -101,7 +101,7 @@ def hash_rows(x: Dense, /, *, num_hash: int = 1, mod_by: int, dtype: Literal["in
     shape, result = check_hash(x.shape, num_hash, mod_by, dtype)
     check_ids(x, dtype)
     ids = integers(x, "x").tolist()
-    rows = [([number & _ALL for number in row], None) if dtype == "int64" else _words(row) for row in ids]
+    rows = [([number & _UINT64_MASK for number in row], None) if dtype == "int64" else _words(row) for row in ids]
     found = [_xxh64(words, seed, tail) % mod_by for words, tail in rows for seed in range(num_hash)]
     return np.array(found, result).reshape(shape)
 

@@ -7,9 +7,9 @@ import typing
 
 import numpy as np
 
-from ..arrays import MOST, check_gradient, check_values
+from ..arrays import MAX_INT64, check_gradient, check_values
 from ..base.errors import ShapeMismatchError
-from ..lod import LoDTensor, frozen, values_of
+from ..lod import LoDTensor, freeze, values_of
 from ..registry import Dense, op
 
 
@@ -29,7 +29,7 @@ class Grid(typing.NamedTuple):
 
 def _check_sizes(name, given, count, least):
     numbers = tuple(given) if np.iterable(given) else ()
-    if len(numbers) != count or not all(isinstance(n, int | np.integer) and least <= n <= MOST for n in numbers):
+    if len(numbers) != count or not all(isinstance(n, int | np.integer) and least <= n <= MAX_INT64 for n in numbers):
         rule = f"{count} integers of at least {least}, which 64 bits hold"
         raise ValueError(f"im2sequence: {name} must be {rule}, got {given!r}")
     return tuple(map(int, numbers))
@@ -70,7 +70,7 @@ def prepare(x, kernels, strides, paddings, grad=None):
 
 def sequences_of(rows, images, windows):
     """A LoDTensor of one sequence per image."""
-    return LoDTensor._wrap(rows, (frozen(np.arange(images + 1) * windows),))
+    return LoDTensor._wrap(rows, (freeze(np.arange(images + 1) * windows),))
 
 
 def _places(shape, grid):

@@ -15,7 +15,8 @@ from .shared.types import check_same_type
 
 def check_layer_norm(x, scale, bias=None, grad=None, *, epsilon):
     check_same_type("layer_norm", x, scale=scale, bias=bias)
-    if not 0 <= epsilon < math.inf:  # the root of less is NaN
+    # The root of a negative number is NaN.
+    if not 0 <= epsilon < math.inf:
         raise ValueError(f"layer_norm: epsilon must be finite and at least 0, got {epsilon}")
     if x.ndim < 1:
         raise ShapeMismatchError("layer_norm: x has no dimension; the first one counts rows, pass x.reshape(1, -1)")

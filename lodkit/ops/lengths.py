@@ -9,7 +9,7 @@ from ..base.errors import LoDError, RowIndexError, ShapeMismatchError
 from ..lod import check_lengths
 from ..registry import Dense, op
 from .conversions import to_offsets, vector_desc
-from .sequence_topk import best_of
+from .sequence_topk import top_positions
 
 
 def check_top_k(values, k=1, what="lengths_top_k", floating=False):
@@ -65,7 +65,7 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> tuple[Dense, D
     top = np.zeros((len(offsets) - 1, k), dtype)
     indices = np.full(top.shape, -1, np.int64)
     for s, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
-        best = best_of(values[start:stop].tolist(), k)
+        best = top_positions(values[start:stop].tolist(), k)
         top[s, : len(best)], indices[s, : len(best)] = values[start:stop][best], best
     return top, indices
 

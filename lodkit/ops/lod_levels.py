@@ -11,7 +11,7 @@ from ..arrays import check_rows, native
 from ..base.errors import LoDError
 from ..lod import LoDTensor, levels, values_of
 from ..registry import Dense, inferred_level, op
-from .shared.features import on_cpu
+from .shared.features import to_numpy
 
 
 def levels_of(x):
@@ -34,7 +34,7 @@ def reset_levels(x, y, target_lod, append):
     elif isinstance(y, LoDTensor) and y.lod_level:
         new = y._lod
     else:
-        new = levels.from_lengths((on_cpu(values_of(y), "y"),))
+        new = levels.from_lengths((to_numpy(values_of(y), "y"),))
     upper = levels_of(x)
     if append and upper:
         rows, count = upper[-1].item(-1), len(new[0]) - 1

@@ -10,9 +10,9 @@ from ..arrays import zeros_like
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import recurrent
-from .shared.recurrent import Activation, activate, double, rounded, slope
+from .shared.recurrent import Activation, activate, round_to, slope, to_double
 
 
 class Sizes(typing.NamedTuple):
@@ -68,9 +68,9 @@ def prepare_grad(x, hidden, cell, gates, grad, grad_cell, grad_last, grad_last_c
 
 def _numbers(weight, bias, projection, sizes):
     """The weights in double precision: recurrent, bias, peepholes of input, forget and output gate, projection."""
-    bias = double(bias, 4 * sizes.cell).reshape(-1)
+    bias = to_double(bias, 4 * sizes.cell).reshape(-1)
     peepholes = bias[4 * sizes.cell :] if sizes.peepholes else np.zeros(3 * sizes.cell)
-    return weight.astype(np.float64), bias[: 4 * sizes.cell], np.split(peepholes, 3), double(projection, (0, 0))
+    return weight.astype(np.float64), bias[: 4 * sizes.cell], np.split(peepholes, 3), to_double(projection, (0, 0))
 
 
 @op(returns=(0, (1, 2)))
@@ -170,7 +170,7 @@ def lstm(
     rows, n, limit = len(x.values), len(sizes.offsets) - 1, cell_clip or np.inf
     _, products = recurrent.rows_of(x, input_weight)
     hidden, cell, gates = (np.zeros((rows, width)) for width in (sizes.out, sizes.cell, 4 * sizes.cell))
-    last_hidden, last_cell = double(h0, (n, sizes.out)).copy(), double(c0, (n, sizes.cell)).copy()
+    last_hidden, last_cell = to_double(h0, (n, sizes.out)).copy(), to_double(c0, (n, sizes.cell)).copy()
     for s, path in enumerate(recurrent.paths(sizes.offsets, reverse)):
         h, c = last_hidden[s], last_cell[s]
         for t in path:
@@ -188,15 +188,15 @@ def lstm(
             hidden[t], cell[t], gates[t] = h, c, np.concatenate([candidate, input_gate, forget_gate, output_gate])
         last_hidden[s], last_cell[s] = h, c
     gates, dtype = gates[recurrent.Steps(sizes.offsets, reverse).rows], x.values.dtype
-    out, cells = (x.with_values(rounded(a, dtype)) for a in (hidden, cell))
-    last = (above(x, level, rounded(a, dtype)) for a in (last_hidden, last_cell))
-    return out, *last, cells, rounded(gates, recurrent.gate_type(dtype))
+    out, cells = (x.with_values(round_to(a, dtype)) for a in (hidden, cell))
+    last = (with_outer_levels(x, level, round_to(a, dtype)) for a in (last_hidden, last_cell))
+    return out, *last, cells, round_to(gates, recurrent.gate_type(dtype))
 
 
 @lstm.infer_rule
 def _(x, input_weight, weight, bias=None, h0=None, c0=None, projection=None, *, level=-1, **attrs):
     out, size, rows = weight.dims[0], weight.dims[1] // 4, x.dims[0]
-    last = (recurrent.described_last(x, level, width) for width in (out, size))
+    last = (recurrent.describe_last(x, level, width) for width in (out, size))
     gates = x.but(dims=(rows, weight.dims[1]), lod_level=0, dtype=recurrent.gate_type(x.dtype))
     return x.but(dims=(rows, out)), *last, x.but(dims=(rows, size)), gates
 
@@ -260,12 +260,12 @@ def lstm_grad(
     w, _, peepholes, w_projection = _numbers(weight, bias, projection, sizes)
     n = len(sizes.offsets) - 1
     values, _ = recurrent.rows_of(x, input_weight)
-    hidden, cell, grad = map(double, (hidden, cell, grad))
-    by_cell, gates = double(grad_cell, cell.shape), double(gates)[recurrent.Steps(sizes.offsets, reverse).places]
+    hidden, cell, grad = map(to_double, (hidden, cell, grad))
+    by_cell, gates = to_double(grad_cell, cell.shape), to_double(gates)[recurrent.Steps(sizes.offsets, reverse).places]
     by_gates, by_peepholes = np.zeros(gates.shape), np.zeros((3, sizes.cell))
     by_w, by_projection = 0 * w, 0 * w_projection
-    h0s, c0s = double(h0, (n, sizes.out)), double(c0, (n, sizes.cell))
-    by_h0, by_c0 = double(grad_last, h0s.shape).copy(), double(grad_last_cell, c0s.shape).copy()
+    h0s, c0s = to_double(h0, (n, sizes.out)), to_double(c0, (n, sizes.cell))
+    by_h0, by_c0 = to_double(grad_last, h0s.shape).copy(), to_double(grad_last_cell, c0s.shape).copy()
     for s, path in enumerate(recurrent.paths(sizes.offsets, reverse)):
         dh, dc = by_h0[s], by_c0[s]
         for i in range(len(path) - 1, -1, -1):
@@ -291,12 +291,12 @@ def lstm_grad(
             dc = dc * forget_gate + d_input * peepholes[0] + d_forget * peepholes[1]
             dh = w @ by_gates[t]
         by_h0[s], by_c0[s] = dh, dc
-    by_x = by_gates if input_weight is None else by_gates @ double(input_weight).T
+    by_x = by_gates if input_weight is None else by_gates @ to_double(input_weight).T
     by_bias = np.concatenate([by_gates.sum(axis=0), *by_peepholes[: 3 * sizes.peepholes]])
     found = by_x.reshape(x.values.shape), values.T @ by_gates, by_w, by_bias, by_h0, by_c0, by_projection
     inputs = x.values, input_weight, weight, bias, h0, c0, projection
     return tuple(
-        rounded(g.reshape(like.shape), like.dtype) for g, like in zip(found, inputs, strict=True) if like is not None
+        round_to(g.reshape(like.shape), like.dtype) for g, like in zip(found, inputs, strict=True) if like is not None
     )
 
 

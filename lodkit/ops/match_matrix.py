@@ -7,8 +7,8 @@ import numpy as np
 from ..arrays import check_gradient, check_values, mixed_types, native
 from ..arrays.sizes import size_products
 from ..base.errors import LoDMismatchError, ShapeMismatchError
-from ..lod import LoDTensor, frozen, values_of
-from ..lod.levels import compiled
+from ..lod import LoDTensor, freeze, values_of
+from ..lod.levels import load_compiled
 from ..registry import Dense, op
 
 
@@ -29,7 +29,7 @@ def prepare_match(x, y, weight):
         raise LoDMismatchError(f"match_matrix: x has {len(rows)} sequences, y {len(columns)}; they are pairs")
     what = "rows of x * rows of y * channels of weight"
     sizes = size_products(size_products(rows, columns, what), weight.shape[1], what)
-    return dtype, frozen(compiled().lengths_to_offsets(sizes, what))
+    return dtype, freeze(load_compiled().lengths_to_offsets(sizes, what))
 
 
 def _pairs(x, y, weight):

@@ -9,7 +9,7 @@ from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag, check_lod_level
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.columns import cells_of, checked_columns
 
@@ -69,7 +69,7 @@ def segment_one_hot(ids: LoDTensor, /, *, size: int) -> Dense | LoDTensor:
     rows = len(bags._row_offsets()) - 1
     hot = np.zeros(rows * size, np.float32)
     hot[cells_of(bags, size)] = 1
-    return above(bags, -1, hot.reshape(rows, size))
+    return with_outer_levels(bags, -1, hot.reshape(rows, size))
 
 
 @segment_one_hot.infer_rule

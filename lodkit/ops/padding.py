@@ -27,7 +27,7 @@ def check_width(width, name):
     return int(width)
 
 
-def too_long(on, offsets, width, remedy):
+def length_error(on, offsets, width, remedy):
     """The error for the first segment longer than ``width``."""
     lengths = np.diff(on.read(offsets))
     i = int(np.argmax(lengths > width))
@@ -47,7 +47,7 @@ def prepare_packed(on, data, lengths, what, width, name="max_length", remedy=Non
     if width is None:
         width = longest
     elif remedy is not None and longest > width:
-        raise too_long(on, offsets, width, remedy)
+        raise length_error(on, offsets, width, remedy)
     if grad is not None:
         check_gradient(grad, (len(offsets) - 1, width, *data.shape[1:]))
     return dtype, offsets, width
@@ -69,7 +69,7 @@ def prepare_unpacked(on, data, lengths, what, axis=0, max_length=None, grad=None
     if shape[axis] != count:
         raise LoDError(f"data has {shape[axis]} segments, of shape {shape}; lengths has {count}")
     if longest > shape[1 - axis]:
-        raise too_long(on, offsets, shape[1 - axis], STEPS if axis else CUT)
+        raise length_error(on, offsets, shape[1 - axis], STEPS if axis else CUT)
     if grad is not None:
         check_gradient(grad, (rows, *shape[2:]))
     return dtype, offsets, rows

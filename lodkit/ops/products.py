@@ -33,7 +33,7 @@ def aligned_shape(x, y, axis):
     return (*y, *(1,) * (len(x) - axis - len(y)))
 
 
-def _longer(name, a, b):
+def _common_length(name, a, b):
     """The length of two axes side by side; -1 is unknown."""
     if a == b or b == 1:
         return a
@@ -50,7 +50,7 @@ def product_shape(x, y, axis=-1):
     rank = max(len(x), len(shape))
     padded = ((1,) * (rank - len(dims)) + tuple(dims) for dims in (x, shape))
     said = f"elementwise_mul: y has shape {tuple(y)}, x {tuple(x)}; give one number, one each, or 1 where axes repeat"
-    return tuple(_longer(said, a, b) for a, b in zip(*padded, strict=True))
+    return tuple(_common_length(said, a, b) for a, b in zip(*padded, strict=True))
 
 
 def check_factor(x, y, axis=-1):

@@ -14,9 +14,9 @@ from ..lod.packed_rows import PARAMS, Bits, PackedRows, check_packed, check_pack
 from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag, lookup_table
 from .selected_rows import selected_rows_to_dense
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
-from .shared.codes import half_grid, searched
+from .shared.codes import find_bounds, half_grid
 from .shared.reductions import check_weights, reduce_segments, weights_grad
 from .shared.tables import check_padding
 
@@ -25,7 +25,7 @@ Search = Literal["extremes", "greedy"]
 Float = Literal["float16", "float32", "float64"]
 FLOAT = np.dtype(np.float32)
 HALF = np.dtype(np.float16)
-EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant one has a factor
+EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant row has a factor
 
 
 def check_columns(dims, bits):
@@ -56,7 +56,7 @@ def bytes_of(inputs, attrs):
     return inputs, attrs
 
 
-def filled(inputs, attrs):
+def take_bytes(inputs, attrs):
     """Take PackedRows for the bytes that ``out`` fills."""
     if "out" in attrs and type(out := attrs["out"]) is PackedRows:
         bits = attrs.get("bits", 8)
@@ -91,7 +91,7 @@ def prepare_bag(on, rows, ids, weights, bits, padding_idx):
     return columns, bags, flat
 
 
-@op(rowwise=True, takes=filled, returns=known_bits)
+@op(rowwise=True, takes=take_bytes, returns=known_bits)
 def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes") -> Dense:
     """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``.
 
@@ -133,7 +133,7 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes
             factor = np.float32(255) / (high - low + EPSILON)
         else:
             if search == "greedy" and x.size:
-                low, high = np.transpose([searched(row, a, b, bits) for row, a, b in zip(x, low, high, strict=True)])
+                low, high = np.transpose([find_bounds(row, a, b, bits) for row, a, b in zip(x, low, high, strict=True)])
             scale, bias = half_grid(low, high, bits)
             factor = np.float32(1) / scale
         exact = (x - bias[:, None]) * factor[:, None]
@@ -228,7 +228,7 @@ def quantized_embedding_bag(
            [ 0.,  1.,  2.,  3.]], dtype=float32)
     """
     bags, taken = _rows_of(rows, ids, weights, bits, padding_idx)
-    return above(bags, -1, reduce_segments(taken, bags._row_offsets(), weights, pool, pad_value))
+    return with_outer_levels(bags, -1, reduce_segments(taken, bags._row_offsets(), weights, pool, pad_value))
 
 
 def _rows_of(rows, ids, weights, bits, padding_idx):

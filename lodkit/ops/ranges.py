@@ -34,10 +34,11 @@ def bad_range(ranges, i, rows):
 
 
 def check_ranges(ranges, rows):
-    """Starts and lengths of ranges, int64 of shape (examples, ranges of each), each inside the data."""
+    """Check that ranges lie inside the data; return their starts and lengths, int64 of shape (examples, ranges)."""
     ranges = integers(ranges, "ranges")
     check_ranges_shape(ranges.shape)
-    starts, lengths = ranges[..., 0].copy(), ranges[..., 1].copy()  # which no other thread writes
+    # Private copy: another thread may write to the array meanwhile.
+    starts, lengths = ranges[..., 0].copy(), ranges[..., 1].copy()
     bad = (starts < 0) | (lengths < 0) | (starts > rows - np.maximum(lengths, 0))
     if bad.any():
         raise bad_range(ranges, int(np.argmax(bad)), rows)
@@ -64,7 +65,7 @@ def _rows_grad(data, rows, grad):
     return result.astype(dtype)
 
 
-def _some_rows(data):
+def _describe_rows(data):
     return data.but(type=VarType.LOD_TENSOR, dims=(-1, *data.dims[1:]), lod_level=0)
 
 
@@ -102,7 +103,7 @@ def gather_ranges(data: Dense, ranges: Dense, /) -> tuple[Dense, Dense]:
 
 @gather_ranges.infer_rule
 def _(data, ranges):
-    return _some_rows(data), VarDesc("", VarType.LOD_TENSOR, np.dtype("int64"), ranges.dims[:1])
+    return _describe_rows(data), VarDesc("", VarType.LOD_TENSOR, np.dtype("int64"), ranges.dims[:1])
 
 
 @gather_ranges.gradient
@@ -259,7 +260,7 @@ def _segment_rows(items, lengths, ids):
 
 @lengths_gather.infer_rule
 def _(items, lengths, ids):
-    return _some_rows(items)
+    return _describe_rows(items)
 
 
 @lengths_gather.gradient
@@ -297,7 +298,7 @@ def lengths_tile(data: Dense, lengths: Dense, /) -> Dense:
 
 @lengths_tile.infer_rule
 def _(data, lengths):
-    return _some_rows(data)
+    return _describe_rows(data)
 
 
 @lengths_tile.gradient

@@ -9,7 +9,7 @@ from ..base.errors import LoDMismatchError
 from ..lod import LoDTensor, RankTable, values_of
 from ..registry import Dense, VarDesc, VarType, inferred_level, op
 from .lod_levels import example_batch
-from .shared.sequences import is_ragged, picked
+from .shared.sequences import is_ragged, pick_parts
 
 
 def check_ranked(x, table):
@@ -128,7 +128,7 @@ def reorder_lod_tensor_by_rank(
     if inverse:
         order = [order.index(s) for s in range(len(order))]
     if is_ragged(x):
-        return picked(x, 0, order, [])
+        return pick_parts(x, 0, order, [])
     values = values_of(x)
     return values[np.array(order, np.int64)].astype(native(values.dtype))
 

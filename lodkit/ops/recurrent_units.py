@@ -9,7 +9,7 @@ from ..base.errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
 from .gru import Layout, join_weight, split_weight
-from .shared.recurrent import Activation, activate, double, rounded, slope
+from .shared.recurrent import Activation, activate, round_to, slope, to_double
 from .shared.types import check_same_type
 
 
@@ -91,13 +91,13 @@ def gru_unit(
     """
     size = prepare_gru(x, hidden, weight, bias)
     by_gates, by_candidate = split_weight(weight, size, weight_layout)
-    a = double(x) + (0 if bias is None else bias)
-    h = double(hidden)
+    a = to_double(x) + (0 if bias is None else bias)
+    h = to_double(hidden)
     update, reset = np.split(activate(gate_activation, a[:, : 2 * size] + h @ by_gates), 2, axis=1)
     candidate = activate(candidate_activation, a[:, 2 * size :] + (reset * h) @ by_candidate)
     new = (1 - update) * candidate + update * h if origin_mode else update * candidate + (1 - update) * h
     results = new, np.concatenate([update, reset, candidate], axis=1), reset * h
-    return tuple(rounded(result, x.dtype) for result in results)
+    return tuple(round_to(result, x.dtype) for result in results)
 
 
 @gru_unit.infer_rule
@@ -140,20 +140,20 @@ def gru_unit_grad(
     """
     size = prepare_gru(x, hidden, weight, bias, gates, reset_hidden, (grad, grad_gates, grad_reset))
     by_gates, by_candidate = split_weight(weight, size, weight_layout)
-    h, (update, reset, candidate) = double(hidden), np.split(double(gates), 3, axis=1)
-    g, g_reset = (double(each, h.shape) for each in (grad, grad_reset))
-    g_gates = np.split(double(grad_gates, x.shape), 3, axis=1)
+    h, (update, reset, candidate) = to_double(hidden), np.split(to_double(gates), 3, axis=1)
+    g, g_reset = (to_double(each, h.shape) for each in (grad, grad_reset))
+    g_gates = np.split(to_double(grad_gates, x.shape), 3, axis=1)
     enter, keep = (1 - update, update) if origin_mode else (update, 1 - update)
     d_update = g * ((h - candidate) if origin_mode else (candidate - h)) + g_gates[0]
     d_candidate = (g * enter + g_gates[2]) * slope(candidate_activation, candidate)
     d_reset_hidden = d_candidate @ by_candidate.T + g_reset
     d_reset = d_reset_hidden * h + g_gates[1]
-    d_gates = np.concatenate([d_update, d_reset], axis=1) * slope(gate_activation, double(gates[:, : 2 * size]))
+    d_gates = np.concatenate([d_update, d_reset], axis=1) * slope(gate_activation, to_double(gates[:, : 2 * size]))
     by_hidden = g * keep + d_reset_hidden * reset + d_gates @ by_gates.T
     by_x = np.concatenate([d_gates, d_candidate], axis=1)
-    by_weight = join_weight(h.T @ d_gates, double(reset_hidden).T @ d_candidate, weight_layout)
+    by_weight = join_weight(h.T @ d_gates, to_double(reset_hidden).T @ d_candidate, weight_layout)
     by_bias = by_x.sum(axis=0).reshape((3 * size,) if bias is None else bias.shape)
-    return tuple(rounded(g, x.dtype) for g in (by_x, by_hidden, by_weight, by_bias))
+    return tuple(round_to(g, x.dtype) for g in (by_x, by_hidden, by_weight, by_bias))
 
 
 @gru_unit_grad.infer_rule
@@ -177,7 +177,7 @@ def prepare_lstm(x, cell, result=None, grads=(None, None)):
 
 
 def _lstm_gates(x, forget_bias):
-    input_gate, forget_gate, output_gate, candidate = np.split(double(x), 4, axis=1)
+    input_gate, forget_gate, output_gate, candidate = np.split(to_double(x), 4, axis=1)
     opened = (activate("sigmoid", gate) for gate in (input_gate, forget_gate + forget_bias, output_gate))
     return *opened, np.tanh(candidate)
 
@@ -215,7 +215,7 @@ def lstm_unit(x: Dense, cell: Dense, /, *, forget_bias: float = 0.0) -> tuple[De
     prepare_lstm(x, cell)
     input_gate, forget_gate, output_gate, candidate = _lstm_gates(x, forget_bias)
     new = forget_gate * cell + input_gate * candidate
-    return rounded(new, x.dtype), rounded(output_gate * np.tanh(new), x.dtype)
+    return round_to(new, x.dtype), round_to(output_gate * np.tanh(new), x.dtype)
 
 
 @lstm_unit.infer_rule
@@ -246,12 +246,12 @@ def lstm_unit_grad(
     """
     prepare_lstm(x, cell, out, (grad, grad_hidden))
     input_gate, forget_gate, output_gate, candidate = _lstm_gates(x, forget_bias)
-    g_cell, g = (double(each, cell.shape) for each in (grad, grad_hidden))
-    squashed = np.tanh(double(out))
+    g_cell, g = (to_double(each, cell.shape) for each in (grad, grad_hidden))
+    squashed = np.tanh(to_double(out))
     g_cell = g_cell + g * output_gate * (1 - squashed * squashed)
     gates = g_cell * candidate * slope("sigmoid", input_gate), g_cell * cell * slope("sigmoid", forget_gate)
     rest = g * squashed * slope("sigmoid", output_gate), g_cell * input_gate * slope("tanh", candidate)
-    return rounded(np.concatenate([*gates, *rest], axis=1), x.dtype), rounded(g_cell * forget_gate, x.dtype)
+    return round_to(np.concatenate([*gates, *rest], axis=1), x.dtype), round_to(g_cell * forget_gate, x.dtype)
 
 
 @lstm_unit_grad.infer_rule

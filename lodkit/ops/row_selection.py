@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from ..arrays import check_values, integer, listed, mixed_types, native
+from ..arrays import check_values, integer, mixed_types, native, to_tuple
 from ..arrays.sizes import total_size
 from ..base.errors import LoDError, ShapeMismatchError
 from ..lod import SelectedRows
@@ -16,7 +16,9 @@ from .shared import plain
 
 def check_sections(height_sections, height):
     """Sections as integers, which add up to the height."""
-    sections = [integer(s, "height_sections") for s in listed(height_sections, "split_selected_rows: height_sections")]
+    sections = [
+        integer(s, "height_sections") for s in to_tuple(height_sections, "split_selected_rows: height_sections")
+    ]
     if sum(sections) != height or any(s < 0 for s in sections):
         raise LoDError(f"height_sections {sections} add up to {sum(sections)}, not to the height {height}")
     return sections

@@ -112,7 +112,8 @@ def prepare_counter(on, prev_iter, counter, rows, iteration):
     return rows if rows.ndim == 1 else rows.reshape(-1), now
 
 
-LONGEST = 1 << 62  # iterations between two uses, so that their difference fits int64
+# The difference of the iterations of two uses fits int64.
+MAX_ITERATION_GAP = 1 << 62
 
 
 def iteration_number(iteration):

@@ -39,7 +39,7 @@ def prepare_segments(on, data, segments, weights, indices, by, num_segments, red
     if indices is not None:
         ids = on.checked_ids(on.check_vector(indices, "indices"), rows, "indices")
         rows = len(ids)
-    offsets, order = on.conversions.grouped(segments, by, rows, num_segments)
+    offsets, order = on.conversions.group_segments(segments, by, rows, num_segments)
     if weights is not None:
         check_weights(weights, rows, data.dtype, reduce)
     if order is not None:
@@ -48,7 +48,7 @@ def prepare_segments(on, data, segments, weights, indices, by, num_segments, red
     return ids, offsets, weights, order
 
 
-def restored(on, rows, order):
+def restore_order(on, rows, order):
     """Rows in the order of the input, from the ``order`` of ``prepare_segments``."""
     return rows if order is None else on.put_rows(order, rows, on.output(rows.shape, rows.dtype, None, rows))
 
@@ -165,8 +165,8 @@ def segment_reduce_grad(
     check_values(data.dtype, "the gradient", floating=True)
     ids, offsets, weights, order = prepare_segments(plain, data, segments, weights, indices, by, num_segments, reduce)
     rows = data if ids is None else data[ids]
-    result = restored(plain, reduce_segments_grad(rows, offsets, weights, out, grad, reduce), order)
-    return result if indices is None else table_grad(data, restored(plain, ids, order), result, None, is_sparse)
+    result = restore_order(plain, reduce_segments_grad(rows, offsets, weights, out, grad, reduce), order)
+    return result if indices is None else table_grad(data, restore_order(plain, ids, order), result, None, is_sparse)
 
 
 @segment_reduce_grad.infer_rule
@@ -197,7 +197,7 @@ def segment_reduce_weights_grad(
     ids, offsets, weights, order = prepare_segments(plain, data, segments, weights, indices, by, num_segments, reduce)
     rows = data if ids is None else data[ids]
     result = weights_grad(rows, offsets, weights, out, grad, reduce)
-    return restored(plain, result, order)
+    return restore_order(plain, result, order)
 
 
 @segment_reduce.example

@@ -113,10 +113,10 @@ def per_sequence_values_grad(
         g = g * rows.astype(np.float64)
     g = g.sum(axis=tuple(range(by.ndim, g.ndim)))
     sums = np.array([g[a:b].sum(axis=0) for a, b in zip(offsets[:-1], offsets[1:], strict=True)])
-    return finished(sums.reshape(by.shape), by, op)
+    return finish_gradient(sums.reshape(by.shape), by, op)
 
 
-def finished(sums, values, op):
+def finish_gradient(sums, values, op):
     """Gradient by the values from the sums over sequences, in the type of the values."""
     with np.errstate(all="ignore"):
         return _FINISH[op](sums, values).astype(native(values.dtype))

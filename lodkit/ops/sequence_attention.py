@@ -56,7 +56,7 @@ def _heads(x, heads):
     return values.reshape(len(values), heads, math.prod(values.shape[1:]) // heads)
 
 
-def _rounded(result, like):
+def _round_like(result, like):
     with np.errstate(over="ignore", under="ignore"):
         return result.reshape(values_of(like).shape).astype(native(like.dtype))
 
@@ -133,7 +133,7 @@ def sequence_attention(
     out = np.zeros(v.shape)
     for i, h, seen, share in _queries(q, k, offsets, scale, causal):
         out[i, h] = share @ v[seen, h]
-    return value.with_values(_rounded(out, value))
+    return value.with_values(_round_like(out, value))
 
 
 @sequence_attention.gradient
@@ -170,7 +170,7 @@ def sequence_attention_grad(
         by_query[i, h] = by_score @ k[seen, h]
         by_key[seen, h] += np.outer(by_score, q[i, h])
         by_value[seen, h] += np.outer(share, g[i, h])
-    return _rounded(by_query, query), _rounded(by_key, key), _rounded(by_value, value)
+    return _round_like(by_query, query), _round_like(by_key, key), _round_like(by_value, value)
 
 
 @sequence_attention_grad.infer_rule

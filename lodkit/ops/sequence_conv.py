@@ -56,7 +56,8 @@ def _windows(x, padding, start, length):
 
 def _context(x, padding, start, length):
     values = x.values.reshape(len(x.values), math.prod(x.values.shape[1:]))
-    if not values.size:  # a window of nothing may have 2**60 rows
+    # A window of nothing may have 2**60 rows.
+    if not values.size:
         return np.zeros((len(values), length * values.shape[1]))
     context = np.zeros((len(values), length, values.shape[1]))
     for row, step, at, edge in _windows(x, padding, start, length):
@@ -178,7 +179,7 @@ def check_row_conv(values, weight):
         )
 
 
-def _ahead(x, context):
+def _context_rows(x, context):
     """Each row of ``x``, and the rows of its sequence from it on, at most ``context``."""
     for begin, end in zip(x._row_offsets()[:-1], x._row_offsets()[1:], strict=True):
         for row in range(begin, end):
@@ -215,7 +216,7 @@ def row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor:
     """
     check_row_conv(x.values, filter)
     values, factors, out = x.values.astype(np.float64), filter.astype(np.float64), np.zeros(x.values.shape)
-    for row, ahead in _ahead(x, len(filter)):
+    for row, ahead in _context_rows(x, len(filter)):
         for at in ahead:
             out[row] += factors[at - row] * values[at]
     return x.with_values(out.astype(native(x.dtype)))
@@ -237,7 +238,7 @@ def row_conv_grad(x: LoDTensor, filter: Dense, grad: Dense, /) -> tuple[Dense, D
     g = check_gradient(grad, x.values.shape).astype(np.float64)
     values, factors = x.values.astype(np.float64), filter.astype(np.float64)
     by_x, by_filter = np.zeros(values.shape), np.zeros(factors.shape)
-    for row, ahead in _ahead(x, len(filter)):
+    for row, ahead in _context_rows(x, len(filter)):
         for at in ahead:
             by_x[at] += factors[at - row] * g[row]
             by_filter[at - row] += values[at] * g[row]

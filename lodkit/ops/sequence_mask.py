@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays.numpy_arrays import distinct
+from ..arrays.numpy_arrays import without_repeats
 from ..arrays.objects import id_remedy_of
 from ..base.errors import DTypeError, LoDError
 from ..registry import Dense, VarDesc, op
@@ -20,7 +20,7 @@ def check_mask_lengths(lengths, max_length):
     if lengths.size and lengths.dtype.kind not in "iu":
         remedy = id_remedy_of(lengths.dtype, "lengths")
         raise DTypeError(f"lengths must be int32 or int64, not {lengths.dtype}; {remedy}")
-    lengths = distinct(lengths) if type(lengths) is np.ndarray and lengths.size else lengths
+    lengths = without_repeats(lengths) if type(lengths) is np.ndarray and lengths.size else lengths
     if lengths.size and lengths.min() < 0:
         where = np.unravel_index(int(np.argmax(lengths < 0)), lengths.shape)
         place = f"[{', '.join(map(str, where))}]" if where else ""
@@ -56,7 +56,8 @@ def sequence_mask(lengths: Dense, /, *, max_length: int | None = None, dtype: Ma
            [1, 1, 1]])
     """
     width = check_mask_lengths(lengths, max_length)
-    if not lengths.size:  # np.arange of a width beyond all memory is wrong
+    # np.arange of a width beyond all memory is wrong.
+    if not lengths.size:
         return np.zeros((*lengths.shape, width), dtype)
     return (np.arange(width) < lengths[..., None]).astype(dtype)
 

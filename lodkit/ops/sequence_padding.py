@@ -9,10 +9,10 @@ import numpy as np
 from ..arrays import check_gradient, check_values, dtype_of, native
 from ..base.errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
-from ..lod.levels import compiled
+from ..lod.levels import load_compiled
 from ..registry import Dense, aligned, inferred_level, op
 from .padding import check_width
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
 
 Side = Literal["right", "left"]
@@ -21,7 +21,7 @@ Side = Literal["right", "left"]
 def room_for(offsets, padded_length, truncate):
     """Rows of each sequence to keep, and the width of the padded array."""
     width = check_width(padded_length, "padded_length")
-    lengths, longest = compiled().measured(offsets)
+    lengths, longest = load_compiled().measure_lengths(offsets)
     if width is None:
         return lengths, longest
     if longest <= width:
@@ -89,8 +89,8 @@ def prepare_unpad(on, x, lengths, what):
     _check_padded(shape)
     if shape[0] != len(found):
         raise LoDError(f"x has {shape[0]} sequences, of shape {shape}; lengths has {len(found)}")
-    offsets = compiled().lengths_to_offsets(found)
-    if compiled().longest_length.code(offsets) > shape[1]:
+    offsets = load_compiled().lengths_to_offsets(found)
+    if load_compiled().longest_length.code(offsets) > shape[1]:
         s = int(np.argmax(found > shape[1]))
         rule = f"is more than the {shape[1]} rows of a padded sequence"
         raise LoDError(f"lengths[{s}] = {found[s]} {rule}; a length counts the rows that are data")
@@ -165,7 +165,7 @@ def sequence_pad(
     for s, n in enumerate(kept):
         rows = x.values[offsets[s] : offsets[s + 1]]
         padded[s, place_of(n, width, side)] = rows[place_of(n, len(rows), side)]
-    return above(x, -1, padded), above(x, -1, kept)
+    return with_outer_levels(x, -1, padded), with_outer_levels(x, -1, kept)
 
 
 @sequence_pad.infer_rule

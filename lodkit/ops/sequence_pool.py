@@ -14,7 +14,7 @@ from .shared.reductions import argreduce_segments, reduce_segments, reduce_segme
 Pool = Literal["sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
 
 
-def above(x, level, rows):
+def with_outer_levels(x, level, rows):
     """``rows``, one a sequence of ``level``, under the levels above it: a plain array when there are none."""
     level %= len(x._lod)
     return LoDTensor._wrap(rows, x._lod[:level]) if level else rows
@@ -64,8 +64,8 @@ def sequence_pool(
            [4.]])
     """
     pool, offsets = reduction(pool, return_index), x._row_offsets(level)
-    out = above(x, level, reduce_segments(x.values, offsets, None, pool, pad_value))
-    return (out, above(x, level, argreduce_segments(x.values, offsets, pool))) if return_index else out
+    out = with_outer_levels(x, level, reduce_segments(x.values, offsets, None, pool, pad_value))
+    return (out, with_outer_levels(x, level, argreduce_segments(x.values, offsets, pool))) if return_index else out
 
 
 def reduction(pool, return_index=False):

@@ -16,7 +16,7 @@ from .shared.features import rows_of
 By = Literal["stops", "lengths"]
 
 
-def _sliced(x, starts, stops, by, wrap, clip, level):
+def _slice_sequences(x, starts, stops, by, wrap, clip, level):
     level = x._level(level)
     starts, stops, ranges = shared.check_slices(x, starts, stops, level)
     bounds, above = x.lod()[level], x.recursive_sequence_lengths()[:level]
@@ -30,7 +30,7 @@ def _sliced(x, starts, stops, by, wrap, clip, level):
         first, last = shared.range_of(i, bounds[i + 1] - bounds[i], start, stop, by, wrap, clip)
         numbers += range(bounds[i] + first, bounds[i] + last)
         lengths.append(last - first)
-    return shared.picked(x, level + 1, numbers, [*above, lengths])
+    return shared.pick_parts(x, level + 1, numbers, [*above, lengths])
 
 
 @op
@@ -85,7 +85,7 @@ def sequence_slice(
     [[[1, 2], [2]], [], [[5, 6]]]
     """
     check_values(x.dtype, "sequence_slice")
-    return _sliced(x, starts, stops, by, wrap, clip, level)
+    return _slice_sequences(x, starts, stops, by, wrap, clip, level)
 
 
 @sequence_slice.infer_rule
@@ -119,11 +119,11 @@ def sequence_slice_grad(
     >>> sequence_slice_grad(LoDTensor([1.0, 2.0, 3.0], [[3]]), np.array([5.0]), [1], [2])
     array([0., 5., 0.])
     """
-    sources = _sliced(shared.numbered(x), starts, stops, by, wrap, clip, level).values
-    return shared.added_back(x, sources, grad)
+    sources = _slice_sequences(shared.number_rows(x), starts, stops, by, wrap, clip, level).values
+    return shared.add_to_sources(x, sources, grad)
 
 
-def _selected(x, selected, level):
+def _select_sequences(x, selected, level):
     level = x._level(level)
     numbers, offsets = shared.check_selected(x, selected, level)
     bounds, chosen = x.lod()[level], []
@@ -134,7 +134,7 @@ def _selected(x, selected, level):
                 raise shared.unselectable(number, parent, position, count, level)
             chosen.append(bounds[parent] + number)
     above = x.recursive_sequence_lengths()[:level]
-    return shared.picked(x, level + 1, chosen, [*above, np.diff(offsets).tolist()])
+    return shared.pick_parts(x, level + 1, chosen, [*above, np.diff(offsets).tolist()])
 
 
 @op
@@ -171,7 +171,7 @@ def sequence_select(x: LoDTensor, selected: LoDTensor, /, *, level: int = 0) -> 
     [[[3], []], [[5]]]
     """
     check_values(x.dtype, "sequence_select")
-    return _selected(x, selected, level)
+    return _select_sequences(x, selected, level)
 
 
 @sequence_select.infer_rule
@@ -193,10 +193,10 @@ def sequence_select_grad(x: LoDTensor, selected: LoDTensor, grad: Dense, /, *, l
     >>> sequence_select_grad(x, LoDTensor([2, 0, 2], [[3]]), np.array([1.0, 2.0, 4.0]))
     array([2., 0., 5.])
     """
-    return shared.added_back(x, _selected(shared.numbered(x), selected, level).values, grad)
+    return shared.add_to_sources(x, _select_sequences(shared.number_rows(x), selected, level).values, grad)
 
 
-def _sorted(x, keys, descending, level):
+def _sort_sequences(x, keys, descending, level):
     depth = 0 if level is None else x._level(level) + 1
     count = shared.count_parts(x, depth)
     keys = shared.check_sort_keys(values_of(keys), count, level).tolist()
@@ -206,7 +206,7 @@ def _sorted(x, keys, descending, level):
         return keys[i] != keys[i], -keys[i] if descending else keys[i]
 
     numbers = [i for a, b in groups for i in sorted(range(a, b), key=place)]
-    return shared.picked(x, depth, numbers, x.recursive_sequence_lengths()[:depth])
+    return shared.pick_parts(x, depth, numbers, x.recursive_sequence_lengths()[:depth])
 
 
 @op(like="x")
@@ -240,7 +240,7 @@ def sequence_sort(
     [[2, 1], [3], [6, 5, 4]]
     """
     check_values(x.dtype, "sequence_sort")
-    return _sorted(x, keys, descending, level)
+    return _sort_sequences(x, keys, descending, level)
 
 
 @sequence_sort.gradient
@@ -257,7 +257,7 @@ def sequence_sort_grad(
     >>> sequence_sort_grad(LoDTensor([1.0, 2.0], [[1, 1]]), [7, 3], np.array([10.0, 20.0]))
     array([20., 10.])
     """
-    return shared.added_back(x, _sorted(shared.numbered(x), keys, descending, level).values, grad)
+    return shared.add_to_sources(x, _sort_sequences(shared.number_rows(x), keys, descending, level).values, grad)
 
 
 def _example(dtype):

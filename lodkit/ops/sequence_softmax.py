@@ -21,7 +21,7 @@ def prepare(name, values, grad=None):
     return dtype
 
 
-def _by_sequence(name, function, x, level, *grads):
+def _apply_by_sequence(name, function, x, level, *grads):
     """Apply a function to the rows of every sequence that is not empty, in double precision."""
     dtype, offsets, out = prepare(name, x.values, *grads), x._row_offsets(level), np.zeros(x.values.shape)
     for a, b in pairwise(offsets):
@@ -54,7 +54,7 @@ def sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     >>> sequence_softmax(LoDTensor(np.array([0.0, 0.0, 1000.0, 1000.0, 1000.0, 1000.0]), [[2, 0, 4]])).values
     array([0.5 , 0.5 , 0.25, 0.25, 0.25, 0.25])
     """
-    return _by_sequence("sequence_softmax", shares, x, level)
+    return _apply_by_sequence("sequence_softmax", shares, x, level)
 
 
 @op(like="x")
@@ -79,7 +79,7 @@ def sequence_log_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     >>> sequence_log_softmax(LoDTensor(np.array([0.0, 1000.0, 5.0]), [[2, 1]])).values
     array([-1000.,     0.,     0.])
     """
-    return _by_sequence("sequence_log_softmax", log_shares, x, level)
+    return _apply_by_sequence("sequence_log_softmax", log_shares, x, level)
 
 
 @op(like="out")
@@ -89,7 +89,7 @@ def sequence_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) ->
     >>> sequence_softmax_grad(LoDTensor(np.array([0.5, 0.5, 1.0]), [[2, 1]]), np.array([2.0, 0.0, 3.0])).values
     array([ 0.5, -0.5,  0. ])
     """
-    return _by_sequence("sequence_softmax_grad", lambda y, g: (g - (g * y).sum(axis=0)) * y, out, level, grad)
+    return _apply_by_sequence("sequence_softmax_grad", lambda y, g: (g - (g * y).sum(axis=0)) * y, out, level, grad)
 
 
 @op(like="out")
@@ -102,7 +102,7 @@ def sequence_log_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1
     >>> sequence_log_softmax_grad(out, np.array([2.0, 0.0, 3.0])).values
     array([ 1., -1.,  0.])
     """
-    return _by_sequence("sequence_log_softmax_grad", _log_grad, out, level, grad)
+    return _apply_by_sequence("sequence_log_softmax_grad", _log_grad, out, level, grad)
 
 
 def _log_grad(y, g):

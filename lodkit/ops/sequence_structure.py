@@ -11,14 +11,14 @@ from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .sequence_pool import sequence_pool
-from .shared.features import like_inputs, merged, rows_of
-from .shared.sequences import added_back, is_ragged, numbered, picked, prepare_concat
+from .shared.features import like_inputs, merge_examples, rows_of
+from .shared.sequences import add_to_sources, is_ragged, number_rows, pick_parts, prepare_concat
 
 
-def _repeated(x, offsets):
+def _repeat_segments(x, offsets):
     numbers = [i for i, (a, b) in enumerate(pairwise(offsets.tolist())) for _ in range(a, b)]
     if is_ragged(x):
-        return picked(x, 0, numbers, [])
+        return pick_parts(x, 0, numbers, [])
     values = values_of(x)
     return values[np.array(numbers, np.int64)].astype(native(values.dtype))
 
@@ -86,7 +86,7 @@ def sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -
     >>> sequence_expand(LoDTensor([1, 2, 3, 4], [[1, 2, 1]]), y).to_list()
     [[1], [1], [4], [4], [4]]
     """
-    return _repeated(x, prepare_expand(x, y, ref_level)[0])
+    return _repeat_segments(x, prepare_expand(x, y, ref_level)[0])
 
 
 @sequence_expand.infer_rule
@@ -107,8 +107,8 @@ def sequence_expand_grad(x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, 
     >>> sequence_expand_grad(np.zeros(2), LoDTensor(np.zeros(3), [[3, 0]]), np.array([1.0, 2.0, 4.0]))
     array([7., 0.])
     """
-    sources = values_of(_repeated(numbered(x), prepare_expand(x, y, ref_level)[0]))
-    return added_back(x, sources, grad)
+    sources = values_of(_repeat_segments(number_rows(x), prepare_expand(x, y, ref_level)[0]))
+    return add_to_sources(x, sources, grad)
 
 
 @op
@@ -144,7 +144,7 @@ def sequence_expand_as(x: Dense | LoDTensor, y: LoDTensor, /, *, level: int = -1
     >>> sequence_expand_as(np.array([1, 2]), y, level=0).to_list()
     [[[1, 1], []], [[2, 2, 2]]]
     """
-    return y.with_values(_repeated(*prepare_expand_as(x, y, level)))
+    return y.with_values(_repeat_segments(*prepare_expand_as(x, y, level)))
 
 
 @sequence_expand_as.infer_rule
@@ -187,7 +187,7 @@ def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     check_values(x.dtype, "sequence_reverse")
     level = x._level(level)
     numbers = [i for a, b in pairwise(x.lod()[level]) for i in reversed(range(a, b))]
-    return picked(x, level + 1, numbers, x.recursive_sequence_lengths()[: level + 1])
+    return pick_parts(x, level + 1, numbers, x.recursive_sequence_lengths()[: level + 1])
 
 
 @sequence_reverse.gradient
@@ -196,8 +196,8 @@ def _(call, grad):
     return sequence_reverse(out.with_values(values_of(grad)), **call.attrs).values
 
 
-def _joined(xs, level):
-    whole = merged([LoDTensor(x.values, lod=x.lod()[level:]) for x in xs])
+def _join_sequences(xs, level):
+    whole = merge_examples([LoDTensor(x.values, lod=x.lod()[level:]) for x in xs])
     return LoDTensor(whole.values, [*xs[0].recursive_sequence_lengths()[:level], *whole.recursive_sequence_lengths()])
 
 
@@ -234,12 +234,12 @@ def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     [[[1, 2], [3, 4, 5, 6]]]
     """
     axis, level, _ = prepare_concat(xs, axis, level)
-    return _concatenated(xs, axis, level)
+    return _concatenate_values(xs, axis, level)
 
 
-def _concatenated(xs, axis, level):
+def _concatenate_values(xs, axis, level):
     if not axis:
-        return _joined(xs, level)
+        return _join_sequences(xs, level)
     return xs[0].with_values(np.concatenate([x.values for x in xs], axis))
 
 
@@ -271,7 +271,7 @@ def sequence_concat_grad(grad: Dense, /, *xs: LoDTensor, axis: int = 0, level: i
         size = x.values.size
         numbers.append(x.with_values(np.arange(start, start + size).reshape(x.shape)))
         start += size
-    sources = _concatenated(numbers, axis, level).values
+    sources = _concatenate_values(numbers, axis, level).values
     check_gradient(grad, sources.shape)
     total = np.zeros(start, dtype)
     total[sources.ravel()] = np.asarray(grad).ravel()

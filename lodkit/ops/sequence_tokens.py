@@ -22,7 +22,8 @@ def prepare_erase(values, tokens):
     return dtype, np.sort(found)
 
 
-@functools.cache  # 0.4 us less per call
+# Kept, a call takes 0.4 us less.
+@functools.cache
 def _limits(dtype):
     """The least and the largest integer of a type."""
     return np.iinfo(dtype).min, np.iinfo(dtype).max

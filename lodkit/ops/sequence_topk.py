@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import MOST, check_gradient, check_values, is_integer, native
+from ..arrays import MAX_INT64, check_gradient, check_values, is_integer, native
 from ..arrays.sizes import size_products
 from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
@@ -45,7 +45,7 @@ def bad_index(x, indices, numbers, at):
     )
 
 
-def best_of(numbers, k):
+def top_positions(numbers, k):
     """Positions of the largest, NaN first, and of equal ones the first."""
     nan = [n != n for n in numbers]
     return sorted(range(len(numbers)), key=lambda i: (not nan[i], 0 if nan[i] else -numbers[i], i))[:k]
@@ -87,7 +87,7 @@ def sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]:
     """
     check_steps(x.values, k)
     offsets = x._row_offsets().tolist()
-    best = [best_of(x.values[a:b].tolist(), k) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    best = [top_positions(x.values[a:b].tolist(), k) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
     rows = [offsets[s] + i for s, chosen in enumerate(best) for i in chosen]
     lengths = [*x.recursive_sequence_lengths()[:-1], [len(chosen) for chosen in best]]
     values = x.values[np.array(rows, np.int64)].astype(native(x.dtype))
@@ -125,7 +125,7 @@ def sequence_topk_grad(x: LoDTensor, indices: LoDTensor, grad: Dense, /) -> Dens
 def check_topks(topks, channels):
     """Numbers of elements to average, ascending."""
     found = tuple(topks) if np.iterable(topks) else ()
-    if not found or any(not is_integer(k) or not 1 <= k <= MOST for k in found) or list(found) != sorted(found):
+    if not found or any(not is_integer(k) or not 1 <= k <= MAX_INT64 for k in found) or list(found) != sorted(found):
         raise ValueError(f"sequence_topk_avg_pooling: topks must be ascending integers of at least 1, got {topks!r}")
     if channels < 1:
         raise ValueError(f"sequence_topk_avg_pooling: channel_num must be at least 1, got {channels}")
@@ -163,7 +163,7 @@ def _largest(x, row, column, k, channels):
             for r in range(rows):
                 first = start + (c * rows + r) * columns
                 numbers = x.values.reshape(-1)[first : first + columns].tolist()
-                yield row._row_offsets()[s] + r, c, [first + i for i in best_of(numbers, k)]
+                yield row._row_offsets()[s] + r, c, [first + i for i in top_positions(numbers, k)]
 
 
 @op

@@ -8,9 +8,9 @@ from ..arrays import zeros_like
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import recurrent
-from .shared.recurrent import Activation, activate, double, rounded, slope
+from .shared.recurrent import Activation, activate, round_to, slope, to_double
 
 
 def prepare(x, input_weight, weight, bias, h0, level):
@@ -86,19 +86,19 @@ def simple_rnn(
     (array([ 1., 11.,  1.]), array([11.,  1.]))
     """
     offsets, size = prepare(x, input_weight, weight, bias, h0, level)
-    w, b, first = double(weight), double(bias, size).reshape(-1), double(h0, (len(offsets) - 1, size))
+    w, b, first = to_double(weight), to_double(bias, size).reshape(-1), to_double(h0, (len(offsets) - 1, size))
     out, (_, products) = np.zeros((len(x.values), size)), recurrent.rows_of(x, input_weight)
     last, dtype = first.copy(), x.values.dtype
     for s, path in enumerate(recurrent.paths(offsets, reverse)):
         for t in path:
             out[t] = last[s] = activate(activation, products[t] + b + last[s] @ w)
-    return x.with_values(rounded(out, dtype)), above(x, level, rounded(last, dtype))
+    return x.with_values(round_to(out, dtype)), with_outer_levels(x, level, round_to(last, dtype))
 
 
 @simple_rnn.infer_rule
 def _(x, input_weight, weight, bias=None, h0=None, *, level=-1, **attrs):
     size = weight.dims[1]
-    return x.but(dims=(x.dims[0], size)), recurrent.described_last(x, level, size)
+    return x.but(dims=(x.dims[0], size)), recurrent.describe_last(x, level, size)
 
 
 @simple_rnn.gradient
@@ -137,8 +137,9 @@ def simple_rnn_grad(
     offsets, size = prepare(x, input_weight, weight, bias, h0, level)
     recurrent.check_results(len(x.values), (None, size), grad, size, hidden=(hidden, size))
     recurrent.check_last_gradient(grad_last, offsets, size)
-    w, hidden, grad, first = double(weight), double(hidden), double(grad), double(h0, (len(offsets) - 1, size))
-    by_sums, by_w, by_first = np.zeros(hidden.shape), 0 * w, double(grad_last, first.shape).copy()
+    w, hidden, grad = to_double(weight), to_double(hidden), to_double(grad)
+    first = to_double(h0, (len(offsets) - 1, size))
+    by_sums, by_w, by_first = np.zeros(hidden.shape), 0 * w, to_double(grad_last, first.shape).copy()
     for s, path in enumerate(recurrent.paths(offsets, reverse)):
         dh = by_first[s]
         for i in range(len(path) - 1, -1, -1):
@@ -148,11 +149,11 @@ def simple_rnn_grad(
             dh = w @ by_sums[t]
         by_first[s] = dh
     rows, _ = recurrent.rows_of(x, input_weight)
-    by_x = by_sums if input_weight is None else by_sums @ double(input_weight).T
+    by_x = by_sums if input_weight is None else by_sums @ to_double(input_weight).T
     found = by_x, rows.T @ by_sums, by_w, by_sums.sum(axis=0), by_first
     inputs = x.values, input_weight, weight, bias, h0
     return tuple(
-        rounded(g.reshape(like.shape), like.dtype) for g, like in zip(found, inputs, strict=True) if like is not None
+        round_to(g.reshape(like.shape), like.dtype) for g, like in zip(found, inputs, strict=True) if like is not None
     )
 
 

@@ -10,7 +10,8 @@ from ..registry import Dense
 from .shared.optimizer import optimizer
 from .shared.updates import LEAST_DIVISOR, one_number, per_row
 
-LONGEST = 1 << 62  # steps that are counted: a difference of two counters may be too large for int64
+# The difference of two larger counters may exceed int64.
+MAX_STEPS = 1 << 62
 
 
 @optimizer(
@@ -57,7 +58,7 @@ def smart_decay_adam(
            [1.      ]]), array([5, 0]))
     """
     now = one_number(iteration) + 1
-    passed = np.maximum(now - np.maximum(last_seen, now - LONGEST), 0)
+    passed = np.maximum(now - np.maximum(last_seen, now - MAX_STEPS), 0)
     missed = beta1 * (1 - beta1 ** np.maximum(passed - 1, 0)) / (1 - beta1)
     ahead = moment1 * per_row(missed, grad)
     moment1 = per_row(beta1**passed, grad) * moment1 + (1 - beta1) * grad

@@ -13,7 +13,7 @@ from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag
 from .gather_scatter import gather
 from .selected_rows import added
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.columns import check_values_of, checked_columns, checked_vector
 
@@ -165,12 +165,13 @@ def sparse_to_dense_mask(
     presence = np.zeros(dense.shape[:2], bool)
     for (row, column), i in _last_of_mask(offsets, flat, mask).items():
         dense[row, column], presence[row, column] = values[i], True
-    return under(ids, dense.reshape(*shape, *values.shape[1:])), under(ids, presence.reshape(shape))
+    dense, presence = dense.reshape(*shape, *values.shape[1:]), presence.reshape(shape)
+    return with_example_levels(ids, dense), with_example_levels(ids, presence)
 
 
-def under(ids, rows):
+def with_example_levels(ids, rows):
     """Rows, one per example, under the levels above the examples."""
-    return above(ids, -1, rows) if isinstance(ids, LoDTensor) else rows
+    return with_outer_levels(ids, -1, rows) if isinstance(ids, LoDTensor) else rows
 
 
 def _last_of_mask(offsets, ids, mask):

@@ -9,7 +9,7 @@ from ..lod import LoDTensor, values_of
 from ..registry import Dense, VarDesc, VarType, op
 from .embedding import check_bag, check_lod_level
 from .selected_rows import added
-from .sequence_pool import above
+from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.columns import cells_of, check_dense, check_values_of, checked_columns
 from .shared.reductions import pad_of
@@ -73,7 +73,7 @@ def sparse_matrix(
     scores = np.ones(len(flat), np.float32) if scores is None else scores
     rows = len(bags._row_offsets()) - 1
     dense = added(cells_of(bags, columns), scores, rows * columns).astype(native(scores.dtype))
-    return above(bags, -1, dense.reshape(rows, columns, *scores.shape[1:]))
+    return with_outer_levels(bags, -1, dense.reshape(rows, columns, *scores.shape[1:]))
 
 
 @sparse_matrix.infer_rule
@@ -174,7 +174,7 @@ def batch_sparse_to_dense(
     dense = np.full((rows * columns, *values.shape[1:]), pad_of(pad_value, dtype), dtype)
     for cell, value in zip(cells_of(bags, columns), values, strict=True):
         dense[cell] = value
-    return above(bags, -1, dense.reshape(rows, columns, *values.shape[1:]))
+    return with_outer_levels(bags, -1, dense.reshape(rows, columns, *values.shape[1:]))
 
 
 @batch_sparse_to_dense.infer_rule

@@ -7,17 +7,17 @@ import numpy as np
 from ..arrays import check_rows, check_values, zeros_like
 from ..base.errors import LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, values_of
-from ..lod.levels import compiled
+from ..lod.levels import load_compiled
 from ..registry import Dense, op
 from .lod_levels import example_batch, levels_of
-from .shared.features import check_items, check_mask, on_cpu
+from .shared.features import check_items, check_mask, to_numpy
 
 
 def prepare_split(x, mask, level):
     """Check the inputs. Returns the mask as booleans, one per sequence of the level or row of an array; the level."""
     check_values(values_of(x).dtype, "split_lod_tensor")
     level = _level_of(levels_of(x), level, "x")
-    return _flat_mask(mask, *_counted(x, level)), level
+    return _flat_mask(mask, *_count_elements(x, level)), level
 
 
 def _level_of(levels, level, name):
@@ -27,14 +27,14 @@ def _level_of(levels, level, name):
     return level % len(levels) if levels else 0
 
 
-def _counted(x, level):
+def _count_elements(x, level):
     """The number of elements of a mask, and the noun for them: sequences, or rows of an array."""
     levels = levels_of(x)
     return (len(levels[level]) - 1, "sequence") if levels else (len(check_rows(values_of(x), "x")), "row")
 
 
 def _flat_mask(mask, count, what):
-    mask = on_cpu(mask, "mask")
+    mask = to_numpy(mask, "mask")
     if mask.size != count or mask.ndim > 2 or mask.shape[1:] not in ((), (1,)):
         raise LoDMismatchError(f"mask has shape {mask.shape} for {count} {what}s; pass True or False for each {what}")
     return check_mask(mask.reshape(count), (count,), "mask")
@@ -50,7 +50,7 @@ def prepare_merge(in_true, in_false, mask, level):
     if len(upper) != len(other):
         raise LoDLevelError(f"merge_lod_tensor: in_true has lod_level {len(upper)}, in_false {len(other)}")
     level = _level_of(upper, level, "in_true")
-    (trues, what), (falses, _) = _counted(in_true, level), _counted(in_false, level)
+    (trues, what), (falses, _) = _count_elements(in_true, level), _count_elements(in_false, level)
     mask = _flat_mask(mask, trues + falses, what)
     if np.count_nonzero(mask) != trues:
         raise LoDMismatchError(
@@ -72,7 +72,7 @@ def _check_shares(mask, in_true, in_false, level):
         raise LoDMismatchError(
             f"merge_lod_tensor: in_true has {len(in_true) - 1} of {above}, in_false {len(in_false) - 1}"
         )
-    trues = compiled().lengths_to_offsets(mask.astype(np.int64))[in_true + in_false]
+    trues = load_compiled().lengths_to_offsets(mask.astype(np.int64))[in_true + in_false]
     if not np.array_equal(trues, in_true):
         s = int(np.argmax(trues != in_true)) - 1
         raise LoDMismatchError(
@@ -110,10 +110,10 @@ def split_lod_tensor(x: Dense | LoDTensor, mask: Dense, /, *, level: int = 0) ->
     [[[], [1, 2, 3]], [[0]]]
     """
     mask, level = prepare_split(x, mask, level)
-    return _chosen(x, mask, level), _chosen(x, ~mask, level)
+    return _keep_elements(x, mask, level), _keep_elements(x, ~mask, level)
 
 
-def _chosen(x, keep, level):
+def _keep_elements(x, keep, level):
     if not levels_of(x):
         return values_of(x)[keep]
     lengths = x.recursive_sequence_lengths()

@@ -14,9 +14,10 @@ from ..registry import Dense, VarDesc, VarType, array_desc, op
 from .lod_levels import example_batch, levels_of
 from .rank_table import lod_rank_table
 from .shared.features import check_items
-from .shared.sequences import picked
+from .shared.sequences import pick_parts
 
-MOST_FILLED = 1 << 16  # elements that one write adds: an index of more is a mistake
+# A write at an index that adds more elements is a mistake.
+MOST_FILLED = 1 << 16
 
 
 def prepare_steps(x, table):
@@ -29,12 +30,12 @@ def prepare_steps(x, table):
     for level, (found, ranked) in enumerate(zip(x._lod, table._lod, strict=False)):
         if found is not ranked and not np.array_equal(found, ranked):
             raise LoDMismatchError(
-                f"lod_tensor_to_array: level {level} of x has offsets {_short(found)}, that of the table "
-                f"{_short(ranked)}; rank x itself, or a LoDTensor with its lengths"
+                f"lod_tensor_to_array: level {level} of x has offsets {_format_offsets(found)}, that of the table "
+                f"{_format_offsets(ranked)}; rank x itself, or a LoDTensor with its lengths"
             )
 
 
-def _short(offsets):
+def _format_offsets(offsets):
     shown = ", ".join(map(str, offsets[:8].tolist()))
     return f"[{shown}, ... {len(offsets)} in all]" if len(offsets) > 8 else f"[{shown}]"
 
@@ -57,7 +58,7 @@ def prepare_array(table, array):
             raise LoDMismatchError(f"{name}: element {t} has {count} {what}, but {needed} sequences run at step {t}")
 
 
-def written(array, index, fill):
+def write_element(array, index, fill):
     """The array behind its first element, with that element at an index; up to it there are empty ones to ``fill``."""
     x, *elements = array
     if not fill or index < 0:
@@ -127,7 +128,7 @@ def lod_tensor_to_array(x: LoDTensor, table: RankTable, /, *, reverse: bool = Fa
     prepare_steps(x, table)
     depth, found = table.level + 1, _parts(table, reverse)
     if depth < x.lod_level:
-        return tuple(picked(x, depth, numbers, []) for numbers in found)
+        return tuple(pick_parts(x, depth, numbers, []) for numbers in found)
     return tuple(x.values[np.array(numbers, np.int64)].astype(native(x.dtype)) for numbers in found)
 
 
@@ -186,13 +187,13 @@ def array_to_lod_tensor(table: RankTable, /, *array: Dense | LoDTensor, reverse:
     for element, numbers in zip(array, _parts(table, reverse), strict=True):
         rows = element if levels_of(element) else LoDTensor(values_of(element), [[1] * len(numbers)])
         parts.update((number, rows[r : r + 1]) for r, number in enumerate(numbers))
-    joined = _joined([parts[number] for number in sorted(parts)], rows)
+    joined = _join_parts([parts[number] for number in sorted(parts)], rows)
     above = [np.diff(offsets) for offsets in table._lod]
     below = joined.recursive_sequence_lengths()[0 if levels_of(array[0]) else 1 :]
     return LoDTensor(joined.values, [*above, *below])
 
 
-def _joined(parts, empty):
+def _join_parts(parts, empty):
     values = np.concatenate([empty.values[:0], *(part.values for part in parts)])
     lengths = [np.concatenate([[], *(part.lengths(k) for part in parts)]) for k in range(empty.lod_level)]
     return LoDTensor(values.astype(native(empty.dtype)), [level.astype(np.int64) for level in lengths])
@@ -236,7 +237,7 @@ def write_to_array(*array: Dense | LoDTensor, index: int, fill: bool = False) ->
     >>> write_to_array(np.array([9]), np.array([1]), np.array([2, 3]), index=1)
     (array([1]), array([9]))
     """
-    return written(array, index, fill)
+    return write_element(array, index, fill)
 
 
 @write_to_array.infer_rule

@@ -40,7 +40,7 @@ def prepare_scatter(on, data, weight, ids, rest):
     return ids, xs, weights
 
 
-def _exact(dtype):
+def _definition_dtype(dtype):
     """The type in which the definitions compute."""
     return np.int64 if dtype.kind == "i" else np.float64
 
@@ -72,7 +72,7 @@ def scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense
     array([ 0.,  1., -1.])
     """
     ids, xs, weights = prepare_scatter(plain, data, weight, ids, rest)
-    rows, total = ids.reshape(-1), data.astype(_exact(data.dtype))
+    rows, total = ids.reshape(-1), data.astype(_definition_dtype(data.dtype))
     for row in rows:
         total[row] *= np.reshape(weight, ())
     for x, w in zip(xs, weights, strict=True):
@@ -110,7 +110,7 @@ def weighted_sum(x: Dense, weight: Dense, /, *rest: Dense) -> Dense:
     array([20.5, 41. ])
     """
     dtype, xs, weights = prepare_sum((x, weight, *rest))
-    total = np.zeros(x.shape, _exact(dtype))
+    total = np.zeros(x.shape, _definition_dtype(dtype))
     for one, w in zip(xs, weights, strict=True):
         total += one.astype(total.dtype) * np.reshape(w, ())
     return total.astype(dtype)

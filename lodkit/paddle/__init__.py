@@ -11,7 +11,7 @@ from __future__ import annotations
 from .. import ops
 from ..base.tracebacks import surface
 from . import _arrays, _crf, _ctc, _optimizers, _recurrent_layers, _sequences, _tables, _units, _values
-from ._types import TYPES, Inferring, Running, SlotError, call, following
+from ._types import TYPES, Inferring, Running, SlotError, call, operators_of
 from .feeding import DataFeeder, create_lod_tensor, create_random_int_lodtensor
 from .streams.bytes import StreamError
 from .streams.reading import load, load_combine, loads
@@ -66,7 +66,7 @@ def run_op(op_type, inputs, attrs=None, *, version=None):
     >>> lodkit.paddle.run_op("sequence_pool", {"X": x}, {"pooltype": "SUM"})["Out"].ravel()
     array([1., 6.])
     """
-    return call(following(Running, default_version if version is None else version), op_type, inputs, attrs or {})
+    return call(operators_of(Running, default_version if version is None else version), op_type, inputs, attrs or {})
 
 
 @surface
@@ -87,4 +87,4 @@ def infer_op(op_type, descs, attrs=None, *, version=None):
     dict
         Slot -> VarDesc.
     """
-    return call(following(Inferring, default_version if version is None else version), op_type, descs, attrs or {})
+    return call(operators_of(Inferring, default_version if version is None else version), op_type, descs, attrs or {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..registry import VarDesc
-from ._types import one_integer, op_type
+from ._types import op_type, single_integer
 
 
 @op_type
@@ -38,7 +38,7 @@ def reorder_lod_tensor_by_rank(ops, X, RankTable):
 
 def _number(I):  # noqa: E741  Paddle's name of the slot
     """The number of the step or element; 0 of a description."""
-    return one_integer(I, "I") or 0
+    return single_integer(I, "I") or 0
 
 
 @op_type

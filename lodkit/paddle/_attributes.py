@@ -49,11 +49,11 @@ _FIXED = {
 }
 
 
-def fixed(name):
+def fixed_attributes(name):
     """The attributes of an operator type that have one value here."""
     return _FIXED.get(name, {})
 
 
-def unread(name):
+def unread_attributes(name):
     """The attributes of an operator type that Paddle declares and nothing here reads."""
     return OF_ALL.union(_OTHERS.get(name, ()))

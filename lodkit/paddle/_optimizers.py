@@ -11,7 +11,7 @@ from ..lod import values_of
 from ..ops.adam_optimizers import check_power
 from ..ops.shared.updates import check_power_of_beta, iteration_of, one_number
 from ..registry import VarDesc
-from ._types import dtype_of_variable, one_float, op_type
+from ._types import dtype_of_variable, op_type, single_float
 
 POWERS = "Beta1Pow", "Beta2Pow"
 #: The versions of Paddle from which epsilon of adam, and the moments of lamb, are corrected for zeros at first.
@@ -29,11 +29,11 @@ def _iteration(power, beta):
     return 0 if isinstance(power, VarDesc) else iteration_of(power, beta)
 
 
-def _named(outputs, *slots):
+def _name_outputs(outputs, *slots):
     return dict(zip(slots, outputs, strict=True))
 
 
-def _rescaled(ops, grad, by):
+def _rescale(ops, grad, by):
     """A gradient times a number, before anything else happens to it."""
     if not is_number(by):
         raise TypeError(f"rescale_grad must be a number, got {by!r:.80}")
@@ -48,13 +48,13 @@ def sgd(ops, Param, Grad, LearningRate):
 @op_type
 def adagrad(ops, Param, Grad, Moment, LearningRate, *, epsilon=1e-6):
     outputs = ops.adagrad(Param, Grad, Moment, lr=_rate(LearningRate), epsilon=epsilon)
-    return _named(outputs, "ParamOut", "MomentOut")
+    return _name_outputs(outputs, "ParamOut", "MomentOut")
 
 
 @op_type
 def decayed_adagrad(ops, Param, Grad, Moment, LearningRate, *, decay=0.95, epsilon=1e-6):
     outputs = ops.decayed_adagrad(Param, Grad, Moment, lr=_rate(LearningRate), decay=decay, epsilon=epsilon)
-    return _named(outputs, "ParamOut", "MomentOut")
+    return _name_outputs(outputs, "ParamOut", "MomentOut")
 
 
 @op_type
@@ -65,14 +65,14 @@ def proximal_gd(ops, Param, Grad, LearningRate, *, l1=0.0, l2=0.0):
 @op_type
 def proximal_adagrad(ops, Param, Grad, Moment, LearningRate, *, l1=0.0, l2=0.0):
     outputs = ops.proximal_adagrad(Param, Grad, Moment, lr=_rate(LearningRate), l1=l1, l2=l2)
-    return _named(outputs, "ParamOut", "MomentOut")
+    return _name_outputs(outputs, "ParamOut", "MomentOut")
 
 
 @op_type
 def ftrl(ops, Param, SquaredAccumulator, LinearAccumulator, Grad, LearningRate, *, l1=0.0, l2=0.0, lr_power=-0.5):
     settings = {"lr": _rate(LearningRate), "beta": 0.0, "l1": l1, "l2": 2 * l2, "lr_power": lr_power}
     outputs = ops.ftrl(Param, Grad, SquaredAccumulator, LinearAccumulator, **settings)
-    return _named(outputs, "ParamOut", "SquaredAccumOut", "LinearAccumOut")
+    return _name_outputs(outputs, "ParamOut", "SquaredAccumOut", "LinearAccumOut")
 
 
 @op_type
@@ -92,8 +92,10 @@ def momentum(
     settings = {"momentum": mu, "nesterov": use_nesterov}
     if regularization_method == "l2_decay":
         settings["weight_decay"] = regularization_coeff
-    grad = _rescaled(ops, Grad, rescale_grad)
-    return _named(ops.momentum(Param, grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut")
+    grad = _rescale(ops, Grad, rescale_grad)
+    return _name_outputs(
+        ops.momentum(Param, grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut"
+    )
 
 
 @op_type
@@ -111,8 +113,8 @@ def lars_momentum(
     rescale_grad=1.0,
 ):
     settings = {"momentum": mu, "coefficient": lars_coeff, "weight_decay": lars_weight_decay, "epsilon": epsilon}
-    grad = _rescaled(ops, Grad, rescale_grad)
-    return _named(ops.lars(Param, grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut")
+    grad = _rescale(ops, Grad, rescale_grad)
+    return _name_outputs(ops.lars(Param, grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut")
 
 
 @op_type
@@ -137,15 +139,15 @@ def rmsprop(
     means = [MeanGrad] if centered else []
     outputs = [*ops.rmsprop(Param, Grad, MeanSquare, Moment, *means, **settings)]
     if MeanGrad is None:
-        return _named(outputs, "ParamOut", "MeanSquareOut", "MomentOut")
-    return _named([*outputs[:3], MeanGrad], "ParamOut", "MeanSquareOut", "MomentOut", "MeanGradOut")
+        return _name_outputs(outputs, "ParamOut", "MeanSquareOut", "MomentOut")
+    return _name_outputs([*outputs[:3], MeanGrad], "ParamOut", "MeanSquareOut", "MomentOut", "MeanGradOut")
 
 
 @op_type
 def adadelta(ops, Param, Grad, AvgSquaredGrad, AvgSquaredUpdate, LearningRate=None, *, rho=0.95, epsilon=1e-6):
     settings = {"lr": 1.0 if LearningRate is None else _rate(LearningRate), "decay": rho, "epsilon": epsilon}
     outputs = ops.adadelta(Param, Grad, AvgSquaredGrad, AvgSquaredUpdate, **settings)
-    return _named(outputs, "ParamOut", "AvgSquaredGradOut", "AvgSquaredUpdateOut")
+    return _name_outputs(outputs, "ParamOut", "AvgSquaredGradOut", "AvgSquaredUpdateOut")
 
 
 @op_type
@@ -153,7 +155,7 @@ def adamax(ops, Param, Grad, LearningRate, Moment, InfNorm, Beta1Pow, *, beta1=0
     settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "epsilon_on_norm": True}
     settings["iteration"] = _iteration(Beta1Pow, beta1)
     outputs = ops.adamax(Param, Grad, Moment, InfNorm, lr=_rate(LearningRate), **settings)
-    return _named(outputs, "ParamOut", "MomentOut", "InfNormOut")
+    return _name_outputs(outputs, "ParamOut", "MomentOut", "InfNormOut")
 
 
 def _check_powers(powers, inputs):
@@ -192,14 +194,14 @@ def _adam(ops, update, inputs, powers, lr, beta1, beta2, epsilon, tensors=(None,
     ``tensors`` are numbers in place of the betas and of epsilon.
     """
     named = zip(("Beta1Tensor", "Beta2Tensor", "EpsilonTensor"), tensors, (beta1, beta2, epsilon), strict=True)
-    beta1, beta2, epsilon = (one_float(tensor, slot, number) for slot, tensor, number in named)
+    beta1, beta2, epsilon = (single_float(tensor, slot, number) for slot, tensor, number in named)
     _check_powers(powers, dict(zip(("Param", "Grad", "Moment1", "Moment2"), inputs, strict=True)))
     iteration = _common_iteration(powers, (beta1, beta2))
     settings |= {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "iteration": iteration}
     with uninterrupted():
         outputs = update(*inputs, lr=_rate(lr), **settings)
         powers = [ops.advance_power(power, beta=beta) for power, beta in zip(powers, (beta1, beta2), strict=True)]
-    return _named([*outputs, *powers], "ParamOut", "Moment1Out", "Moment2Out", "Beta1PowOut", "Beta2PowOut")
+    return _name_outputs([*outputs, *powers], "ParamOut", "Moment1Out", "Moment2Out", "Beta1PowOut", "Beta2PowOut")
 
 
 @op_type
@@ -277,7 +279,7 @@ def lamb(
         return _adam(ops, ops.lamb, inputs, powers, LearningRate, beta1, beta2, epsilon, weight_decay=weight_decay)
     settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "weight_decay": weight_decay}
     outputs = ops.lamb(*inputs, lr=_rate(LearningRate), iteration=0, bias_correction=False, **settings)
-    return _named(outputs, "ParamOut", "Moment1Out", "Moment2Out")
+    return _name_outputs(outputs, "ParamOut", "Moment1Out", "Moment2Out")
 
 
 @op_type

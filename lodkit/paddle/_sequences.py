@@ -6,9 +6,9 @@ sequence_topk_avg_pooling, which Paddle's gradient reads.
 
 from __future__ import annotations
 
-from ..arrays import is_integer, listed
+from ..arrays import is_integer, to_tuple
 from ..registry import DATA_TYPES
-from ._types import SlotError, as_int32, flattened, one_integer, op_type, rank, vector, width, without_last
+from ._types import SlotError, as_int32, flatten, op_type, rank, single_integer, vector, width, without_last
 
 POOLS = {"SUM": "sum", "AVERAGE": "average", "SQRT": "sqrt", "MAX": "max", "LAST": "last", "FIRST": "first"}
 _NAMES = {code: name for name, code in DATA_TYPES.items()}
@@ -56,7 +56,7 @@ def sequence_unpad(ops, X, Length):
 @op_type
 def sequence_mask(ops, X, MaxLenTensor=None, *, maxlen=-1, out_dtype=3):
     if MaxLenTensor is not None:
-        maxlen = one_integer(MaxLenTensor, "MaxLenTensor")
+        maxlen = single_integer(MaxLenTensor, "MaxLenTensor")
     if not (maxlen is None or is_integer(maxlen)):
         raise TypeError(f"sequence_mask: maxlen must be an integer, got {maxlen!r}")
     most = None if maxlen is None or maxlen < 0 else maxlen  # any negative number means the longest length
@@ -126,7 +126,7 @@ def lod_reset(ops, X, Y=None, *, target_lod=(), append=False):
         return {"Out": ops.lod_reset(X, target_lod=target_lod, append=append)}
     if getattr(Y, "lod_level", 0):
         return {"Out": ops.lod_reset(X, Y)}  # all levels of Y, regardless of append
-    return {"Out": ops.lod_reset(X, ops.offsets_to_lengths(flattened(Y)), append=append)}
+    return {"Out": ops.lod_reset(X, ops.offsets_to_lengths(flatten(Y)), append=append)}
 
 
 @op_type
@@ -149,7 +149,7 @@ def merge_lod_tensor(ops, X, Mask, InTrue, InFalse, *, level=0):
 @op_type
 def im2sequence(ops, X, *, kernels, strides=(1, 1), paddings=(0, 0, 0, 0)):
     given = {"kernels": kernels, "strides": strides, "paddings": paddings}
-    return {"Out": ops.im2sequence(X, **{name: listed(x, f"im2sequence: {name}") for name, x in given.items()})}
+    return {"Out": ops.im2sequence(X, **{name: to_tuple(x, f"im2sequence: {name}") for name, x in given.items()})}
 
 
 @op_type

@@ -23,14 +23,14 @@ from ..arrays.recorded import hooks
 from ..base.errors import LodkitError
 from ..base.loading import public
 from ..lod import LoDTensor, RankTable, SelectedRows, values_of
-from ..lod.large import is_size, no_memory
+from ..lod.large import is_size, memory_error
 from ..ops.shared.updates import one_number
 from ..registry import OPS, VarDesc, VarType
 from ..registry.catalogue import Names
 from ..registry.kinds import LISTS, call_on_plain, is_parameter
-from ..registry.tensor_doors import call_published, within
+from ..registry.tensor_doors import call_published, contains_tensor
 from ..tape.recording import parameter
-from ._attributes import fixed, unread
+from ._attributes import fixed_attributes, unread_attributes
 
 
 @public(home="lodkit.paddle")
@@ -100,7 +100,7 @@ class Parameters:
         self.required, self.needed = ([p.name for p in found if p.default is p.empty] for found in (slots, attributes))
         self.many = frozenset(p.name for p in slots if str(p.annotation).startswith("list"))
         self.arrays = frozenset(p.name for p in slots if p.annotation == "tuple")
-        self.unread, self.fixed = unread(function.__name__), fixed(function.__name__)
+        self.unread, self.fixed = unread_attributes(function.__name__), fixed_attributes(function.__name__)
         self.checks = {p.name: CHECKED[type(p.default)] for p in attributes if type(p.default) in CHECKED}
 
 
@@ -113,7 +113,7 @@ def call(ops, name, inputs, attrs):
     for what, given in (("inputs", inputs), ("attrs", attrs)):
         if not isinstance(given, Mapping):
             raise TypeError(f"{name}: {what} must be a dictionary, got {type(given).__name__}")
-    if isinstance(ops, Running) and within(inputs):
+    if isinstance(ops, Running) and contains_tensor(inputs):
         return call_published(name, lambda inputs, attrs: call(ops, name, inputs, attrs), inputs, attrs)
     known = _parameters(function)
     for slot in known.required:
@@ -137,15 +137,15 @@ def call(ops, name, inputs, attrs):
     for attr in known.needed:
         if attr not in attrs:
             raise SlotError(f"{name} needs the attribute {attr}; its attributes are {', '.join(known.attributes)}")
-    found = {slot: _accepted(ops, name, known, slot, x) for slot, x in inputs.items()}
+    found = {slot: _accept(ops, name, known, slot, x) for slot, x in inputs.items()}
     try:
         if isinstance(ops, Running) and any(map(is_parameter, flat_values(found))):
-            return _of_parameters(function, ops, found, attrs)
+            return _call_with_parameters(function, ops, found, attrs)
         return function(ops, **found, **attrs)
     except (MemoryError, ValueError, OverflowError) as error:
         if isinstance(error, LodkitError) or not is_size(error):
             raise
-        raise no_memory(name, [*attrs.items(), *found.items()], error) from error
+        raise memory_error(name, [*attrs.items(), *found.items()], error) from error
 
 
 def flat_values(inputs):
@@ -153,7 +153,7 @@ def flat_values(inputs):
     return [x for value in inputs.values() for x in (value if isinstance(value, list | tuple) else (value,))]
 
 
-def _of_parameters(function, ops, inputs, attrs):
+def _call_with_parameters(function, ops, inputs, attrs):
     """Call a function with parameters as inputs: an update gets numbers; elements of arrays are parameters, too."""
     if function.__module__.endswith("._optimizers"):
         slots = [*inputs]
@@ -175,13 +175,13 @@ def as_parameter(x):
     return parameter(x) if getattr(getattr(x, "dtype", None), "kind", "") == "f" else x
 
 
-def _accepted(ops, name, known, slot, x):
+def _accept(ops, name, known, slot, x):
     """What a function gets for a slot."""
     if slot in known.many:
         return [] if x is None else list(x) if isinstance(x, list | tuple) else [x]
     if isinstance(x, list | tuple) and any(map(ops.takes, x)):
         if slot in known.arrays:
-            return [_accepted(ops, name, known, f"{slot}[{i}]", each) for i, each in enumerate(x)]
+            return [_accept(ops, name, known, f"{slot}[{i}]", each) for i, each in enumerate(x)]
         if len(x) > 1:
             raise SlotError(f"{name}: {slot} takes one variable, got a list of {len(x)}")
         (x,) = x
@@ -194,7 +194,7 @@ def _accepted(ops, name, known, slot, x):
     return from_lists(x, f"{slot} of {name}")
 
 
-def one_integer(x, slot):
+def single_integer(x, slot):
     """The integer of a slot that has one; None of a description."""
     if isinstance(x, VarDesc):
         return None
@@ -206,7 +206,7 @@ def one_integer(x, slot):
     return found.item()
 
 
-def one_float(x, slot, otherwise):
+def single_float(x, slot, otherwise):
     """The number of a slot that has one, in place of an attribute; that one without it, and of a description."""
     if x is None or isinstance(x, VarDesc):
         return otherwise
@@ -249,7 +249,7 @@ def vector(x):
     return x.but(dims=x.dims[:1]) if isinstance(x, VarDesc) else flat(values_of(x))
 
 
-def flattened(x):
+def flatten(x):
     """Flatten numbers that Paddle reads as they lie, of any shape."""
     if isinstance(x, VarDesc):
         return x if len(x.dims) == 1 else x.but(dims=(-1,))
@@ -292,10 +292,10 @@ def parse_version(version):
 
 
 @functools.lru_cache(64)
-def _kept(kind, version):
+def _parse_once(kind, version):
     return kind(parse_version(version))
 
 
-def following(kind, version):
+def operators_of(kind, version):
     """Operators by name, of ``Running`` or ``Inferring``, which follow a version of Paddle."""
-    return _kept(kind, version) if isinstance(version, str) else kind(parse_version(version))
+    return _parse_once(kind, version) if isinstance(version, str) else kind(parse_version(version))

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from ..arrays import MOST, flat, is_number, listed
+from ..arrays import MAX_INT64, flat, is_number, to_tuple
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import VarDesc, array_desc
-from ._types import SlotError, as_int32, dtype_of_variable, is_selected, one_float, op_type, rank, without_last
+from ._types import SlotError, as_int32, dtype_of_variable, is_selected, op_type, rank, single_float, without_last
 
 
 @op_type
@@ -51,7 +51,7 @@ def isnan(ops, X):
     return {"Out": ops.isnan(X)}
 
 
-def _in_type_of(x, number):
+def _truncate_like(x, number):
     """A number as Paddle takes it for integers: without its fraction."""
     whole = dtype_of_variable(x).kind != "f" and is_number(number) and math.isfinite(number)
     return int(number) if whole else number
@@ -60,8 +60,8 @@ def _in_type_of(x, number):
 @op_type
 def clip(ops, X, Min=None, Max=None, *, min=None, max=None):
     """Min and Max are numbers in place of the attributes."""
-    bounds = {"min": one_float(Min, "Min of clip", min), "max": one_float(Max, "Max of clip", max)}
-    bounds = {name: _in_type_of(X, bound) for name, bound in bounds.items()}
+    bounds = {"min": single_float(Min, "Min of clip", min), "max": single_float(Max, "Max of clip", max)}
+    bounds = {name: _truncate_like(X, bound) for name, bound in bounds.items()}
     for name, bound in bounds.items():
         if bound is None and not isinstance(X, VarDesc):
             raise SlotError(f"clip needs the attribute {name}, or the input {name.capitalize()}")
@@ -76,8 +76,8 @@ def clip_by_norm(ops, X, *, max_norm):
 @op_type
 def scale(ops, X, ScaleTensor=None, *, scale=1.0, bias=0.0, bias_after_scale=True):
     """ScaleTensor is a number in place of the attribute; integers are scaled by numbers without their fractions."""
-    scale = _in_type_of(X, one_float(ScaleTensor, "ScaleTensor of scale", scale))
-    return {"Out": ops.scale(X, scale=scale, bias=_in_type_of(X, bias), bias_after_scale=bias_after_scale)}
+    scale = _truncate_like(X, single_float(ScaleTensor, "ScaleTensor of scale", scale))
+    return {"Out": ops.scale(X, scale=scale, bias=_truncate_like(X, bias), bias_after_scale=bias_after_scale)}
 
 
 @op_type
@@ -123,7 +123,7 @@ def _columns(ids):
 
 @op_type
 def split_selected_rows(ops, X, *, height_sections):
-    sections = listed(height_sections, "split_selected_rows: height_sections")
+    sections = to_tuple(height_sections, "split_selected_rows: height_sections")
     return {"Out": list(ops.split_selected_rows(X, height_sections=sections))}
 
 
@@ -165,7 +165,7 @@ def merge_ids(ops, Ids: list, Rows: list, X: list):
         raise SlotError(f"merge_ids: Rows has {len(Rows)} variables, X has {len(X)}; give one of each per shard")
     if isinstance(X[0], VarDesc):
         return {"Out": [X[0].but(dims=(ids.dims[0], *X[0].dims[1:])) for ids in Ids]}
-    shards = (SelectedRows(flat(rows), x, MOST) for rows, x in zip(Rows, X, strict=True))
+    shards = (SelectedRows(flat(rows), x, MAX_INT64) for rows, x in zip(Rows, X, strict=True))
     whole = ops.sum(*shards)
     return {"Out": [ops.gather(whole.value, ops.find(whole._rows, flat(ids))) for ids in Ids]}
 

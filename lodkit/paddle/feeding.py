@@ -12,7 +12,7 @@ from ..base.loading import public
 from ..lod import LoDTensor, levels
 from ..lod.encodings import MAX_DEPTH
 from ..registry import VarDesc, VarType
-from .fields import Field, not_a_list, place_of_row, uneven
+from .fields import Field, list_error, place_of_row, shape_error
 
 EXACT = 1 << 53  # floats hold integers up to here
 _LOSSY = "iub"  # kinds of dtypes that do not hold every number
@@ -75,7 +75,7 @@ class DataFeeder:
         batch = {}
         for at, field in enumerate(self.fields):
             made = _convert(field, [example[at] for example in examples])
-            batch[field.name] = made if self.place is None else _moved(made, self.place)
+            batch[field.name] = made if self.place is None else _move(made, self.place)
         return batch
 
 
@@ -109,7 +109,7 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
         data = data._need_values()
     if is_array(data):
         rows = data.copy() if isinstance(data, np.ndarray) else data
-        return _moved(LoDTensor(rows, recursive_seq_lens), place)
+        return _move(LoDTensor(rows, recursive_seq_lens), place)
     if not isinstance(data, list):
         raise TypeError(f"data must be an array, a LoDTensor or a list, got {type(data).__name__}")
     t = LoDTensor.from_nested(data, lod_level=len(recursive_seq_lens))
@@ -120,7 +120,7 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
                 f"the nested list and recursive_seq_lens have {levels.difference(t, wanted)}; LoDTensor.from_nested "
                 "counts the lengths itself"
             )
-    return _moved(t.with_values(t.values[..., np.newaxis]), place)
+    return _move(t.with_values(t.values[..., np.newaxis]), place)
 
 
 def create_random_int_lodtensor(recursive_seq_lens, base_shape, place, low, high, *, seed=None):
@@ -150,10 +150,10 @@ def create_random_int_lodtensor(recursive_seq_lens, base_shape, place, low, high
     structure = LoDTensor(None, recursive_seq_lens)
     random = np.random.default_rng(seed)
     rows = random.integers(low, high, (structure.shape[0], *base_shape), endpoint=True)
-    return _moved(structure.with_values(rows), place)
+    return _move(structure.with_values(rows), place)
 
 
-def _moved(value, place):
+def _move(value, place):
     if place is None:
         return value
     return value.to(place) if isinstance(value, LoDTensor) else to_device(value, place)
@@ -187,7 +187,7 @@ def _convert(field, column):
     for level in range(field.lod_level):
         for i, part in enumerate(parts):
             if not _is_list(part):
-                raise not_a_list(field, column, level, i, part)
+                raise list_error(field, column, level, i, part)
             if isinstance(part, np.ma.MaskedArray):
                 plain_array(part, f"field {field.name!r}")
         lengths.append([len(part) for part in parts])
@@ -209,7 +209,7 @@ def _concat(field, column, arrays):
     if not arrays:
         return []
     if any(a.shape[1:] != arrays[0].shape[1:] for a in arrays):
-        raise uneven(field, column)
+        raise shape_error(field, column)
     if field.dtype.kind in "iu" and len({a.dtype for a in arrays}) > 1 and np.result_type(*arrays).kind == "f":
         return [row for a in arrays for row in a]  # NumPy would round int64 beside uint64 or floats
     return np.concatenate(arrays)
@@ -220,7 +220,7 @@ def _rows(field, column, rows):
     try:
         array = np.asarray(plain_rows(rows, f"field {field.name!r}"))
     except ValueError:
-        raise uneven(field, column) from None
+        raise shape_error(field, column) from None
     if not len(rows):
         array = array.astype(field.dtype)
     shape = array.shape[1:] if field.shape is None else field.shape

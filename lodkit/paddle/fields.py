@@ -41,7 +41,7 @@ def place_of_row(field, column, row):
     raise IndexError(row)
 
 
-def not_a_list(field, column, level, number, part):
+def list_error(field, column, level, number, part):
     place = next(place for i, (place, _) in enumerate(walk(column, level)) if i == number)
     return LoDError(
         f"{name(field, place)}: {part!r} is not a list; with lod_level {field.lod_level}, rows are "
@@ -49,7 +49,7 @@ def not_a_list(field, column, level, number, part):
     )
 
 
-def uneven(field, column):
+def shape_error(field, column):
     """Return the error for the first row whose shape differs from the first row's."""
     first = None
     for place, row in walk(column, field.lod_level):

@@ -14,7 +14,7 @@ import os
 import numpy as np
 
 from ..arrays import device_of
-from ..arrays.checks import MOST
+from ..arrays.checks import MAX_INT64
 from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
 from ..base.tracebacks import full, shorten
@@ -99,14 +99,14 @@ def misfits_of(name, test):
     """Conditions without which an attribute passes its test, by its type: numbers and flags need no call of that."""
     if test(0.5):
         yield f"type({name}) is not float"
-    if test(3) and test(MOST):
-        yield f"(type({name}) is not int or not {-MOST} <= {name} <= {MOST})"
+    if test(3) and test(MAX_INT64):
+        yield f"(type({name}) is not int or not {-MAX_INT64} <= {name} <= {MAX_INT64})"
     if test(True) and test(False):
         yield f"{name} is not True and {name} is not False"
 
 
-def given_of(op, inputs, values, unknown=()):
-    """The inputs and attributes of a call that differ from their defaults."""
+def read_arguments(op, inputs, values, unknown=()):
+    """Return the inputs and attributes of a call that differ from their defaults."""
     count = next((i for i, x in enumerate(inputs) if x is MISSING), len(inputs))
     while count > op.required and inputs[count - 1] is None:
         count -= 1
@@ -116,13 +116,13 @@ def given_of(op, inputs, values, unknown=()):
 
 def explain_call(op, inputs, values, unknown, error):
     """Return an error that names inputs and attributes, in place of one of NumPy's; None for others."""
-    inputs, attrs = given_of(op, inputs, values, unknown)
+    inputs, attrs = read_arguments(op, inputs, values, unknown)
     return explain(op, inputs, attrs, error)
 
 
 def run_slowly(op, inputs, values, unknown, out):
     """Run a call that has no entry: record it, take and return tensors, fill ``out``, or make an entry."""
-    inputs, attrs = given_of(op, inputs, values, unknown)
+    inputs, attrs = read_arguments(op, inputs, values, unknown)
     if state.open and open_tapes():
         return call_recorded(op, inputs, out, attrs)
     if out is not None:
@@ -137,7 +137,7 @@ def run_slowly(op, inputs, values, unknown, out):
     op._check_needed(attrs)
     if entry is not None:
         settled = {**op.defaults, **attrs}
-        result = entry(*filled(op, inputs), *[settled[name] for name in op._checks])
+        result = entry(*fill_absent(op, inputs), *[settled[name] for name in op._checks])
     else:
         result = keep_entry(op, inputs, accepted, launch)(*accepted, **attrs)
     if listeners.data and op._updated:
@@ -145,14 +145,14 @@ def run_slowly(op, inputs, values, unknown, out):
     return result
 
 
-def filled(op, inputs):
-    """Inputs, with None for optional ones that were not given."""
+def fill_absent(op, inputs):
+    """Return the inputs, with None for optional ones that were not given."""
     return inputs if op.variadic else (*inputs, *[None] * (len(op.inputs) - len(inputs)))
 
 
 def types_of(op, inputs):
     """The key of an entry: the types of all inputs."""
-    return tuple(map(type, filled(op, inputs)))
+    return tuple(map(type, fill_absent(op, inputs)))
 
 
 def keep_entry(op, given, accepted, launch):
@@ -200,19 +200,19 @@ def make_entry(op, inputs, launch, on_gpu=False):
     keywords = "".join(f"{name}=a{i}, " for i, name in enumerate(op._checks))
     lines = [f"def entry({every}{values}):", *reads]
     if tests:
-        lines += [f"    if not ({' and '.join(tests)}):", f"        return other(op, ({every}), ({values}))"]
+        lines += [f"    if not ({' and '.join(tests)}):", f"        return run_unmatched(op, ({every}), ({values}))"]
     lines.append(f"    result = launch({''.join(f'{x}, ' for x in plain)}{keywords})")
     if recorded:
         swapped = "".join(f"{p if p[0] == 'p' else f'x{i}'}, " for i, p in enumerate(plain))
-        lines.append(f"    result = restored(result, ({swapped}), ({every}), ({''.join(recorded)}))")
-    names = {"op": op, "launch": launch, "other": run_otherwise, "known": known_on_gpu, "restored": restored}
-    names |= {"ndarray": np.ndarray, "asarray": np.asarray, "plain_view": plain_view}
+        lines.append(f"    result = restore_given(result, ({swapped}), ({every}), ({''.join(recorded)}))")
+    names = {"op": op, "launch": launch, "run_unmatched": run_unmatched, "restore_given": restore_given}
+    names |= {"ndarray": np.ndarray, "asarray": np.asarray, "known": known_on_gpu, "plain_view": plain_view}
     title = f"{op.name}: {', '.join(type(x).__name__ for x in inputs)}"
     return compile_function("entry", title, [*lines, "    return result"], names)
 
 
-def restored(result, plain, given, recorded):
-    """A result of plain arrays in place of recorded ones: what it updates comes back as it was given."""
+def restore_given(result, plain, given, recorded):
+    """Return the result of plain arrays in place of recorded ones: what it updates comes back as it was given."""
     for i, x in enumerate(plain):
         if result is x:
             return given[i]
@@ -221,12 +221,12 @@ def restored(result, plain, given, recorded):
     return views_kept(given_back(result, plain, given), recorded)
 
 
-def run_otherwise(op, inputs, values):
+def run_unmatched(op, inputs, values):
     """Run a call whose arrays are not as its entry takes them: on a GPU, tensors, recorded, or resized."""
-    inputs, attrs = given_of(op, inputs, values)
+    inputs, attrs = read_arguments(op, inputs, values)
     entry = op._entries.get((*types_of(op, inputs), ON_GPU))
     if entry is not None and all(map(is_known, inputs)):
-        return entry(*filled(op, inputs), *values)
+        return entry(*fill_absent(op, inputs), *values)
     if holds_tensors(inputs):
         return call_on_arrays(op, inputs, attrs)
     if any(isinstance(numbers_of(x), RecordedArray) for x in inputs):

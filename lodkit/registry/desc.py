@@ -15,7 +15,7 @@ from ..arrays.types import DTypeLike
 from ..base.errors import LoDLevelError
 from ..base.loading import public
 from ..lod import LoDTensor, RankTable, SelectedRows
-from .wire import BYTES, VARINT, DescError, message, number, numbers, put, read, signed, text
+from .wire import BYTES, VARINT, DescError, message, number, numbers, put, read, text, to_signed
 
 #: Paddle's DataType numbers.
 DATA_TYPES = {
@@ -75,7 +75,7 @@ class TensorDesc:
         code = found["data_type"]
         if code not in _NAMES:
             raise DescError(f"data_type {code} is unknown; there are {', '.join(map(str, _NAMES))}")
-        return cls(np.dtype(_NAMES[code]), tuple(signed(d) for d in found.get("dims", ())))
+        return cls(np.dtype(_NAMES[code]), tuple(to_signed(d) for d in found.get("dims", ())))
 
 
 @public
@@ -99,7 +99,7 @@ class LodTensorDesc:
     def from_bytes(cls, data: bytes) -> Self:
         """Parse a message."""
         found = read(data, {1: ("tensor", message), 2: ("lod_level", number)}, "LodTensorDesc", "tensor")
-        return cls(TensorDesc.from_bytes(found["tensor"]), signed(found.get("lod_level", 0), 32))
+        return cls(TensorDesc.from_bytes(found["tensor"]), to_signed(found.get("lod_level", 0), 32))
 
 
 @public

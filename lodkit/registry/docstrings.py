@@ -40,19 +40,19 @@ def entries(section):
         yield name, kind, " ".join(text.split())
 
 
-def marked(text):
+def mark_code(text):
     """Text as HTML: ``code`` in double backticks."""
     return Markup(re.sub(r"``(.+?)``", r"<code>\1</code>", escape(text, quote=False)))
 
 
 def paragraphs(text):
-    return "".join(f"<p>{marked(' '.join(part.split()))}</p>" for part in text.split("\n\n") if part.strip())
+    return "".join(f"<p>{mark_code(' '.join(part.split()))}</p>" for part in text.split("\n\n") if part.strip())
 
 
-def described(heading, section):
+def describe_section(heading, section):
     """A section as a table."""
     headers = _COLUMNS.get(heading, ("error", "", "when"))
     quote = "" if heading == "Returns" else "``"
-    rows = [(marked(f"{quote}{name}{quote}"), kind, marked(text)) for name, kind, text in entries(section)]
+    rows = [(mark_code(f"{quote}{name}{quote}"), kind, mark_code(text)) for name, kind, text in entries(section)]
     keep = [0, *(i for i in (1, 2) if any(row[i] for row in rows))]
     return table(heading, [headers[i] for i in keep], [[row[i] for i in keep] for row in rows])

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.errors import DTypeError, LoDError, LodkitError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor, SelectedRows
-from ..lod.large import is_size, no_memory
+from ..lod.large import is_size, memory_error
 from .inputs import names_of
 from .kinds import numbers_of
 
@@ -21,7 +21,7 @@ def explain(op, inputs, attrs, error):
     text = str(error)
     if not hasattr(op, "inputs"):  # a function of the array API on a tape
         return None
-    if type(error) is DTypeError and _of_reduction(op, attrs, text):  # it refuses the first input
+    if type(error) is DTypeError and _names_reduction(op, attrs, text):  # it refuses the first input
         return DTypeError(f"{op.name}: {names_of(op, inputs)[0]}: {text}")
     if isinstance(error, LodkitError) and (not isinstance(error, SizeError) or text.startswith(f"{op.name}: ")):
         return None
@@ -31,8 +31,8 @@ def explain(op, inputs, attrs, error):
     if isinstance(error, TypeError | IndexError) and text.startswith(_NO_ROWS):
         return next(filter(None, (_without_rows(op, name, x) for name, x in named)), None)
     if isinstance(error, ValueError) and "inhomogeneous" in text:
-        return next(filter(None, (_uneven(op, name, x) for name, x in [*attrs.items(), *named])), None)
-    return no_memory(op.name, [*attrs.items(), *named], error) if is_size(error) else None
+        return next(filter(None, (_uneven_error(op, name, x) for name, x in [*attrs.items(), *named])), None)
+    return memory_error(op.name, [*attrs.items(), *named], error) if is_size(error) else None
 
 
 def by_position(op, attrs):
@@ -47,12 +47,12 @@ def by_position(op, attrs):
     )
 
 
-def _of_reduction(op, attrs, text):
+def _names_reduction(op, attrs, text):
     """Whether the first word of an error is a reduction, which an attribute names."""
     return any(isinstance(x, str) and text.startswith(f"{x} ") for x in {**op.defaults, **attrs}.values())
 
 
-def _uneven(op, name, x):
+def _uneven_error(op, name, x):
     if isinstance(x, list | tuple):
         try:
             np.asarray(x)

@@ -44,7 +44,10 @@ def explain_plan(op, given, inputs, kernel, attrs):
     from ..jit.threading_layer import get_num_threads
 
     loops, names = kernel.loops(*inputs, **attrs), op._names(inputs)
-    rows = [("call", f"{op.name}({', '.join(map(described, names, inputs))})"), ("kernel", repr(kernel.of(())))]
+    rows = [
+        ("call", f"{op.name}({', '.join(map(describe_input, names, inputs))})"),
+        ("kernel", repr(kernel.with_inputs(()))),
+    ]
     kinds = [f"{name} is {kind_text(kind)}" for name, kind in kernel.kinds.items()]
     rows.append(("chosen by", ", ".join([*kinds, f"arrays are on {'the CPU' if kernel.device == 'cpu' else 'a GPU'}"])))
     for loop in loops:
@@ -78,8 +81,8 @@ def kind_text(kind):
     return {"Dense": "an array", "LoDTensor": "a LoDTensor", "None": "not given"}.get(kind, kind)
 
 
-def described(name, x):
-    """An input with its type and shape."""
+def describe_input(name, x):
+    """Return the text of an input with its type and shape."""
     if x is None:
         return f"{name}=None"
     numbers = numbers_of(x)

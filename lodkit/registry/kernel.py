@@ -87,7 +87,7 @@ class Kernel:
         self.op, self.device, self.key, self.function, self.launch = op, device, key, function, launch
         self.__name__, self.__wrapped__, self.inputs = function.__name__, function, inputs
 
-    def of(self, inputs):
+    def with_inputs(self, inputs):
         """Return this kernel as the one of a call with some inputs."""
         return Kernel(self.op, self.device, self.key, self.function, self.launch, inputs)
 
@@ -127,10 +127,11 @@ class Kernel:
             return [*map(Loop, named_loops(self.function))]
         inputs = (*inputs, *[None] * (len(self.op.inputs) - len(inputs)))
         attrs = {**dict.fromkeys(self.op._needed, 1), **self.op.defaults, **attrs}
-        return [Loop(function, **facts) for function, facts in choose(self.on, *self.on.views(inputs), **attrs)]
+        on = self.device_module
+        return [Loop(function, **facts) for function, facts in choose(on, *on.views(inputs), **attrs)]
 
     @property
-    def on(self):
+    def device_module(self):
         """The module of the device, which launchers for several devices take."""
         from ..base.loading import load
 

@@ -6,7 +6,7 @@ import itertools
 import textwrap
 
 from ..base.markup import box, code, table
-from .docstrings import brief, marked
+from .docstrings import brief, mark_code
 from .kinds import Dense
 
 _LISTED = 40  # operators with a line each, as text
@@ -49,7 +49,7 @@ def html(ops):
     """A table of operators that can be searched: a line of documentation, inputs and devices."""
     kept = without_gradients(ops)
     rows = [
-        (code(name), marked(brief(op)), inputs(op), ", ".join(op.devices()), "yes" if op.gradient_rule else "")
+        (code(name), mark_code(brief(op)), inputs(op), ", ".join(op.devices()), "yes" if op.gradient_rule else "")
         for name, op in kept.items()
     ]
     found = table(f"{len(rows)} operators", ("operator", "what it does", "inputs", "devices", "gradient"), rows)

@@ -103,7 +103,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         """Return the kernel for these inputs: its device, kinds, and the file and line of its launcher and loops."""
         inputs = self._accept(arrays_of(self, inputs))
         self._check_kinds(inputs)
-        return self._find(one_device(self.name, inputs), self._kinds_of(inputs)).of(inputs)
+        return self._find(one_device(self.name, inputs), self._kinds_of(inputs)).with_inputs(inputs)
 
     @surface
     def explain(self, *inputs: Any, **attrs: Any) -> Any:

@@ -36,7 +36,7 @@ def call_with_out(op, inputs, attrs, out):
     if "out" in (kernel.__kwdefaults__ or ()):
         result = launch(*inputs, out=target, **attrs)
     else:
-        result = _copied(op, launch(*inputs, **attrs), target)
+        result = _copy_result(op, launch(*inputs, **attrs), target)
     if listeners.data:
         note_written(target)
     if isinstance(out, LoDTensor) and isinstance(result, LoDTensor):
@@ -44,7 +44,7 @@ def call_with_out(op, inputs, attrs, out):
     return given if result is out else result
 
 
-def _copied(op, result, out):
+def _copy_result(op, result, out):
     array = result._values if isinstance(result, LoDTensor) else result
     if not is_array(array):
         raise TypeError(f"{op.name} takes no out=: its result is no array but {type(result).__name__}")

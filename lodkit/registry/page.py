@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from ..base.markup import box, details, folded, table
-from .docstrings import described, marked, paragraphs, sections, summary
+from .docstrings import describe_section, mark_code, paragraphs, sections, summary
 from .representation import places
 
 
@@ -14,10 +14,10 @@ def html(op):
     more, parts = sections(op)
     example = parts.pop("Examples", "")
     headings = [heading for heading in ("Parameters", "Returns", "Raises") if heading in parts]
-    tables = "".join(described(heading, parts[heading]) for heading in headings)
+    tables = "".join(describe_section(heading, parts[heading]) for heading in headings)
     documentation = paragraphs(more) + tables
     return box(
-        f"<p><code>{escape(op.name + str(op.signature))}</code></p><p>{marked(summary(op))}</p>",
+        f"<p><code>{escape(op.name + str(op.signature))}</code></p><p>{mark_code(summary(op))}</p>",
         folded("documentation", documentation) if documentation else "",
         details("example", example, opened=True) if example else "",
         folded("kernels", table("", ("device", "inputs", "place"), [*places(op)])),

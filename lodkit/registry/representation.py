@@ -20,15 +20,15 @@ class _Bare(str):
 def unquoted(signature):
     """Signature whose annotations are shown as they are written: text, or types without the modules of lodkit."""
 
-    def bare(annotation):
+    def unquote_annotation(annotation):
         if annotation is inspect.Parameter.empty:
             return annotation
         if not isinstance(annotation, str):
             annotation = re.sub(r"\blodkit\.(\w+\.)*", "", inspect.formatannotation(annotation))
         return _Bare(annotation)
 
-    parameters = [p.replace(annotation=bare(p.annotation)) for p in signature.parameters.values()]
-    return signature.replace(parameters=parameters, return_annotation=bare(signature.return_annotation))
+    parameters = [p.replace(annotation=unquote_annotation(p.annotation)) for p in signature.parameters.values()]
+    return signature.replace(parameters=parameters, return_annotation=unquote_annotation(signature.return_annotation))
 
 
 def describe(op, kinds):

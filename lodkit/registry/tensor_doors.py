@@ -13,14 +13,14 @@ from .tensors import Swap, holds_tensors, numbers_in
 _VALUES = (np.ndarray, LoDTensor, SelectedRows, type(None))
 
 
-def within(x):
+def contains_tensor(x):
     """Whether there are tensors in inputs: in a list or tuple of values, or in a dictionary of such."""
     if "torch" not in sys.modules:
         return False
     if isinstance(x, dict):
-        return any(map(within, x.values()))
+        return any(map(contains_tensor, x.values()))
     if isinstance(x, list | tuple):
-        return holds_tensors(x) or any(map(within, x)) if _of_values(x) else False
+        return holds_tensors(x) or any(map(contains_tensor, x)) if _of_values(x) else False
     return holds_tensors((x,))
 
 

@@ -16,7 +16,7 @@ from ..jit import settings
 from .operators import OPS, Op
 
 #: Settings by which small examples run as large batches do, whose tables are not in the caches.
-_LARGE = {"parallel_from": 0, "fetch_from": 0, "near_bytes": -1, "mid_bytes": -1}
+_LARGE_CALL_SETTINGS = {"parallel_from": 0, "fetch_from": 0, "near_bytes": -1, "mid_bytes": -1}
 
 
 def warmup(
@@ -78,7 +78,7 @@ def warmup(
 def _compile(op, dtypes):
     chosen, usual = vars(settings), vars(settings).copy()
     try:
-        for changes in (usual, _LARGE):
+        for changes in (usual, _LARGE_CALL_SETTINGS):
             chosen.update(changes)
             for dtype in dtypes:
                 for call in op.warmup_calls(dtype):

@@ -47,7 +47,7 @@ def get_varint(data, at):
             return number & (1 << 64) - 1, at
 
 
-def signed(number, bits=64):
+def to_signed(number, bits=64):
     """Reinterpret a varint as int64 or int32."""
     number &= (1 << bits) - 1
     return number - (1 << bits) if number >> (bits - 1) else number

@@ -12,10 +12,19 @@ import math
 
 import numpy as np
 
-from ..arrays.recorded import FUNCTIONS, computed, fitted, map_arrays, not_recorded, operand, partials, plain_view
+from ..arrays.recorded import (
+    FUNCTIONS,
+    map_arrays,
+    operand,
+    partials,
+    plain_view,
+    record_result,
+    refuse_unrecorded,
+    sum_to_shape,
+)
 
 
-def _listed(*functions):
+def _enter(*functions):
     """Enter a wrapper, which gets the function first, for each of these functions."""
 
     def enter(wrapper):
@@ -29,11 +38,11 @@ def _name(function):
     return f"np.{function.__name__}"
 
 
-def _only(function, **unsupported):
+def _refuse_unsupported(function, **unsupported):
     """Raise for arguments that are given though their gradient is not known."""
     for name, value in unsupported.items():
         if value is not None:
-            not_recorded(f"{_name(function)} with {name}=")
+            refuse_unrecorded(f"{_name(function)} with {name}=")
 
 
 _ORDER_AT = {np.ravel: 0, np.reshape: 1}  # where the order is, behind the array
@@ -46,40 +55,42 @@ def _with_order(function, x, args, kwargs):
     if str(order).upper() not in ("A", "K"):
         return args, kwargs
     if not (x.flags.forc or str(order).upper() == "A"):
-        not_recorded(f'{_name(function)} with order="K" of an array that is not contiguous')
+        refuse_unrecorded(f'{_name(function)} with order="K" of an array that is not contiguous')
     by_columns = x.flags.f_contiguous and not x.flags.c_contiguous
     return args[:at], {**kwargs, "order": "F" if by_columns else "C"}
 
 
 # Functions whose first argument, an array or nested lists of arrays, gives all elements of the result.
-@_listed(np.reshape, np.ravel, np.squeeze, np.expand_dims, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis)
-@_listed(np.matrix_transpose, np.flip, np.fliplr, np.flipud, np.rot90, np.roll, np.broadcast_to, np.copy, np.resize)
-@_listed(np.repeat, np.tile, np.take, np.take_along_axis, np.diagonal, np.diag, np.tril, np.triu, np.delete)
-@_listed(np.atleast_1d, np.atleast_2d, np.atleast_3d, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit)
-@_listed(np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block)
-def moved(function, *args, out=None, **kwargs):
+@_enter(np.reshape, np.ravel, np.squeeze, np.expand_dims, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis)
+@_enter(np.matrix_transpose, np.flip, np.fliplr, np.flipud, np.rot90, np.roll, np.broadcast_to, np.copy, np.resize)
+@_enter(np.repeat, np.tile, np.take, np.take_along_axis, np.diagonal, np.diag, np.tril, np.triu, np.delete)
+@_enter(np.atleast_1d, np.atleast_2d, np.atleast_3d, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit)
+@_enter(np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block)
+def move_elements(function, *args, out=None, **kwargs):
     """Run a function that moves elements; its gradient moves their positions in the same way."""
-    _only(function, out=out)
+    _refuse_unsupported(function, out=out)
     if not args:
-        not_recorded(f"{_name(function)} of an array by keyword")
+        refuse_unrecorded(f"{_name(function)} of an array by keyword")
     (data, *args), arrays = args, []
 
-    def taken(x):
+    def append_operand(x):
         arrays.append(operand(x))
         return arrays[-1]
 
-    data = _leaves(data, taken)
+    data = _leaves(data, append_operand)
     if function in _ORDER_AT and isinstance(data, np.ndarray):
         args, kwargs = _with_order(function, data, args, kwargs)
     made = function(data, *args, **kwargs)
-    args, kwargs = copy.deepcopy((args, kwargs))  # arrays of indices may change before the gradient is asked for
+    # Arrays of indices may change before the gradient is asked for.
+    args, kwargs = copy.deepcopy((args, kwargs))
     kwargs = {name: value for name, value in kwargs.items() if name not in ("dtype", "casting")}  # of numbers alone
     wrapped = []
     for i, part in enumerate(made) if isinstance(made, list | tuple) else ((None, made),):
 
         def rule(call, grad, i=i):
             sizes = (x.size for x in call.inputs)
-            stops = [*itertools.accumulate(sizes, initial=1)]  # position 0: elements of no input, as in tril
+            # Position 0 stands for elements of no input, as in tril.
+            stops = [*itertools.accumulate(sizes, initial=1)]
             positions = (np.arange(a, a + x.size).reshape(x.shape) for a, x in zip(stops, call.inputs, strict=False))
             places = function(_leaves(data, lambda x: next(positions)), *args, **kwargs)
             places = (places if i is None else places[i]).ravel()
@@ -89,7 +100,7 @@ def moved(function, *args, out=None, **kwargs):
                 for x, b, wanted in zip(call.inputs, stops[1:], call.wanted, strict=True)
             )
 
-        wrapped.append(computed(_name(function), rule, tuple(arrays), part))
+        wrapped.append(record_result(_name(function), rule, tuple(arrays), part))
     return wrapped if isinstance(made, list | tuple) else wrapped[0]
 
 
@@ -98,11 +109,11 @@ def _leaves(x, function):
     if type(x) in (list, tuple):
         return type(x)(_leaves(item, function) for item in x)
     if not isinstance(x, np.ndarray | np.generic | int | float):
-        not_recorded(f"a {type(x).__name__}", "pass a list")
+        refuse_unrecorded(f"a {type(x).__name__}", "pass a list")
     return function(x if isinstance(x, np.ndarray) else np.asarray(x))
 
 
-def picked(x, key):
+def pick_elements(x, key):
     """``x[key]``; indices that repeat add up in the gradient."""
     array, key = operand(x), copy.deepcopy(map_arrays(plain_view, key))
     parts = key if type(key) is tuple else (key,)
@@ -117,20 +128,20 @@ def picked(x, key):
             np.add.at(found, key, grad)
         return found
 
-    return computed("indexing", rule, (array,), array[key])
+    return record_result("indexing", rule, (array,), array[key])
 
 
-def _kept(x, axis):
+def _kept_shape(x, axis):
     """Shape of a reduction of ``x`` that keeps its axes, and the axes."""
     axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
     return tuple(1 if i in axes else n for i, n in enumerate(x.shape)), tuple(axes)
 
 
-@_listed(np.sum, np.mean, np.var, np.std, np.prod)
+@_enter(np.sum, np.mean, np.var, np.std, np.prod)
 def _total(function, x, axis=None, dtype=None, out=None, keepdims=False, *, ddof=0, **others):
-    _only(function, out=out, **others)
+    _refuse_unsupported(function, out=out, **others)
     x = operand(x)
-    shape, axes = _kept(x, axis)
+    shape, axes = _kept_shape(x, axis)
     settings = {"ddof": ddof} if function in (np.var, np.std) else {}
     count = math.prod(x.shape[i] for i in axes)
 
@@ -138,16 +149,17 @@ def _total(function, x, axis=None, dtype=None, out=None, keepdims=False, *, ddof
         (x,), grad, out = call.inputs, grad.reshape(shape), call.outputs[0].reshape(shape)
         with np.errstate(all="ignore"):
             if function is np.prod:
-                return fitted(np, grad * _other_factors(x, axes), x)
+                return sum_to_shape(np, grad * _remaining_factors(x, axes), x)
             if function is np.mean:
-                grad = grad * (1 / max(count, 1))  # a float16 cannot hold the count of many
+                # A float16 cannot hold the count of many elements.
+                grad = grad * (1 / max(count, 1))
             elif function in (np.var, np.std):
                 scale = grad if function is np.var else grad / (2 * np.where(out == 0, 1, out))
-                return fitted(np, scale * 2 * (x - x.mean(axes, keepdims=True)) / (count - ddof), x)
-            return fitted(np, np.broadcast_to(grad, x.shape), x)
+                return sum_to_shape(np, scale * 2 * (x - x.mean(axes, keepdims=True)) / (count - ddof), x)
+            return sum_to_shape(np, np.broadcast_to(grad, x.shape), x)
 
     made = function(x, axis=axes, dtype=dtype, keepdims=keepdims, **settings)
-    return computed(_name(function), rule, (x,), made)
+    return record_result(_name(function), rule, (x,), made)
 
 
 def _flat(x, count):
@@ -156,7 +168,7 @@ def _flat(x, count):
     return x.reshape(*kept, math.prod(x.shape[len(kept) :]))
 
 
-def _other_factors(x, axes):
+def _remaining_factors(x, axes):
     """Product of the others, along some axes, for every element: no division, so zeros may be among them."""
     rows = np.moveaxis(x, axes, range(-len(axes), 0))
     flat = _flat(rows, len(axes))
@@ -166,12 +178,12 @@ def _other_factors(x, axes):
     return np.moveaxis((before * after).reshape(rows.shape), range(-len(axes), 0), axes)
 
 
-@_listed(np.max, np.min, np.amax, np.amin)
+@_enter(np.max, np.min, np.amax, np.amin)
 def _extreme(function, x, axis=None, out=None, keepdims=False, **others):
     """The gradient goes to the first of equal extremes, and of NaN."""
-    _only(function, out=out, **others)
+    _refuse_unsupported(function, out=out, **others)
     x = operand(x)
-    axes = _kept(x, axis)[1]
+    axes = _kept_shape(x, axis)[1]
     first = np.argmax if function in (np.max, np.amax) else np.argmin
 
     def rule(call, grad):
@@ -182,7 +194,7 @@ def _extreme(function, x, axis=None, out=None, keepdims=False, **others):
         np.put_along_axis(found, first(flat, -1)[..., None], grad.reshape(flat.shape[:-1])[..., None], -1)
         return np.moveaxis(found.reshape(rows.shape), range(-len(axes), 0), axes)
 
-    return computed(_name(function), rule, (x,), function(x, axis=axes, keepdims=keepdims))
+    return record_result(_name(function), rule, (x,), function(x, axis=axes, keepdims=keepdims))
 
 
 FUNCTIONS |= {
@@ -193,70 +205,70 @@ FUNCTIONS |= {
 }
 
 
-@_listed(np.cumsum)
+@_enter(np.cumsum)
 def _cumsum(function, x, axis=None, dtype=None, out=None):
-    _only(function, out=out)
+    _refuse_unsupported(function, out=out)
     x, along = operand(x), -1 if axis is None else axis
 
     def rule(call, grad):
         return np.flip(np.cumsum(np.flip(grad, along), along), along).reshape(x.shape).astype(x.dtype)
 
-    return computed("np.cumsum", rule, (x,), np.cumsum(x, axis, dtype))
+    return record_result("np.cumsum", rule, (x,), np.cumsum(x, axis, dtype))
 
 
-@_listed(np.where)
-def _where(function, condition, *choices):
+@_enter(np.where)
+def _select(function, condition, *choices):
     if not choices:
         return np.nonzero(plain_view(condition))
     condition = np.array(plain_view(condition), bool)
     by = (lambda xp, g, out, x, y: np.where(condition, g, 0), lambda xp, g, out, x, y: np.where(condition, 0, g))
     choices = tuple(map(operand, choices))
-    return computed("np.where", partials(by), choices, np.where(condition, *choices))
+    return record_result("np.where", partials(by), choices, np.where(condition, *choices))
 
 
-@_listed(np.clip)
+@_enter(np.clip)
 def _clip(function, x, a_min=None, a_max=None, out=None, *, min=None, max=None):
-    _only(function, out=out)
+    _refuse_unsupported(function, out=out)
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
     x = x if low is None else np.maximum(x, low)
     return x if high is None else np.minimum(x, high)
 
 
-@_listed(np.round, np.around)
+@_enter(np.round, np.around)
 def _round(function, x, decimals=0, out=None):
-    _only(function, out=out)
+    _refuse_unsupported(function, out=out)
     x = operand(x)
-    return computed("np.round", lambda call, grad: np.zeros_like(call.inputs[0]), (x,), np.round(x, decimals))
+    return record_result("np.round", lambda call, grad: np.zeros_like(call.inputs[0]), (x,), np.round(x, decimals))
 
 
-@_listed(np.sort)
+@_enter(np.sort)
 def _sort(function, x, axis=-1, **others):
-    _only(function, **others)
+    _refuse_unsupported(function, **others)
     x, axis = (np.ravel(x), -1) if axis is None else (x, axis)
     return np.take_along_axis(x, np.argsort(operand(x), axis, kind="stable"), axis)
 
 
-@_listed(np.linalg.norm)
+@_enter(np.linalg.norm)
 def _norm(function, x, ord=None, axis=None, keepdims=False):
-    _only(function, ord=ord)
+    _refuse_unsupported(function, ord=ord)
     x = operand(x)
-    shape, axes = _kept(x, axis)
+    shape, axes = _kept_shape(x, axis)
 
     def rule(call, grad):
         (x,), out = call.inputs, call.outputs[0].reshape(shape)
-        return fitted(np, grad.reshape(shape) * x / np.where(out == 0, 1, out), x)
+        return sum_to_shape(np, grad.reshape(shape) * x / np.where(out == 0, 1, out), x)
 
-    return computed("np.linalg.norm", rule, (x,), np.sqrt(np.square(x).sum(axes, keepdims=keepdims)))
+    return record_result("np.linalg.norm", rule, (x,), np.sqrt(np.square(x).sum(axes, keepdims=keepdims)))
 
 
-@_listed(np.trace)
+@_enter(np.trace)
 def _trace(function, x, offset=0, axis1=0, axis2=1):
     return np.sum(np.diagonal(x, offset, axis1, axis2), axis=-1)
 
 
-@_listed(np.dot, np.inner, np.vdot, np.outer)
+@_enter(np.dot, np.inner, np.vdot, np.outer)
 def _dot(function, x, y, out=None):
-    _only(function, out=out)
+    _refuse_unsupported(function, out=out)
     if function is np.outer:
         return np.reshape(x, (-1, 1)) * np.reshape(y, (1, -1))
     if function is np.vdot:
@@ -264,45 +276,48 @@ def _dot(function, x, y, out=None):
     if np.ndim(x) == 0 or np.ndim(y) == 0:
         return np.multiply(x, y)
     if np.ndim(y) > 2:
-        not_recorded(f"{_name(function)} with more than two dimensions on the right", "np.matmul and np.einsum are")
+        refuse_unrecorded(
+            f"{_name(function)} with more than two dimensions on the right", "np.matmul and np.einsum are"
+        )
     return np.matmul(x, np.transpose(y) if function is np.inner else y)
 
 
-@_listed(np.einsum)
+@_enter(np.einsum)
 def _einsum(function, subscripts, *operands, out=None, **settings):
-    _only(function, out=out)
+    _refuse_unsupported(function, out=out)
     if not isinstance(subscripts, str) or "." in subscripts:
-        not_recorded("np.einsum by other than letters")
+        refuse_unrecorded("np.einsum by other than letters")
     inputs, _, result = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if "->" not in subscripts:
         result = "".join(sorted(c for c in set(inputs) - {","} if inputs.count(c) == 1))
     if any(len(set(term)) < len(term) for term in terms):
-        not_recorded("np.einsum of a diagonal", "np.diagonal is")
+        refuse_unrecorded("np.einsum of a diagonal", "np.diagonal is")
 
-    def by(i):
+    def gradient_by(i):
         def gradient(xp, grad, made, *arrays):
             others = [(t, a) for k, (t, a) in enumerate(zip(terms, arrays, strict=True)) if k != i]
             known = set(result).union(*(t for t, _ in others))
             kept = "".join(c for c in terms[i] if c in known)
             spec = ",".join([result, *(t for t, _ in others)]) + "->" + kept
             found = np.einsum(spec, grad, *(a for _, a in others))
-            sizes = iter(found.shape)  # those of a letter may be 1 here and more elsewhere
+            # The sizes of a letter may be 1 here and more elsewhere.
+            sizes = iter(found.shape)
             found = found.reshape([next(sizes) if c in known else 1 for c in terms[i]])
             return np.broadcast_to(found, np.broadcast_shapes(found.shape, arrays[i].shape))
 
         return gradient
 
     operands = tuple(map(operand, operands))
-    rule = partials([by(i) for i in range(len(terms))])
-    return computed("np.einsum", rule, operands, np.einsum(subscripts, *operands, **settings))
+    rule = partials([gradient_by(i) for i in range(len(terms))])
+    return record_result("np.einsum", rule, operands, np.einsum(subscripts, *operands, **settings))
 
 
-@_listed(np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.argpartition, np.argwhere, np.nonzero)
-@_listed(np.flatnonzero, np.count_nonzero, np.searchsorted, np.lexsort, np.digitize, np.isin, np.any, np.all)
-@_listed(np.array_equal, np.array_equiv, np.allclose, np.isclose, np.isposinf, np.isneginf, np.zeros_like, np.ones_like)
-@_listed(np.empty_like, np.result_type, np.can_cast, np.may_share_memory, np.shares_memory, np.iscomplexobj)
-@_listed(np.isrealobj, np.array2string, np.array_repr, np.array_str, np.save, np.savez, np.savez_compressed, np.savetxt)
-def _of_numbers(function, *args, **kwargs):
+@_enter(np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.argpartition, np.argwhere, np.nonzero)
+@_enter(np.flatnonzero, np.count_nonzero, np.searchsorted, np.lexsort, np.digitize, np.isin, np.any, np.all)
+@_enter(np.array_equal, np.array_equiv, np.allclose, np.isclose, np.isposinf, np.isneginf, np.zeros_like, np.ones_like)
+@_enter(np.empty_like, np.result_type, np.can_cast, np.may_share_memory, np.shares_memory, np.iscomplexobj)
+@_enter(np.isrealobj, np.array2string, np.array_repr, np.array_str, np.save, np.savez, np.savez_compressed, np.savetxt)
+def _run_plain(function, *args, **kwargs):
     """Run a function whose result has no gradient."""
     return function(*map_arrays(plain_view, args), **map_arrays(plain_view, kwargs))

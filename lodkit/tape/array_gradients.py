@@ -21,7 +21,7 @@ def _zero(xp, g, out, *inputs):
     return xp.zeros_like(g)
 
 
-def _where(xp, mask, g):
+def _mask(xp, mask, g):
     if isinstance(mask, bool):  # of two numbers
         return g if mask else xp.zeros_like(g)
     return xp.where(mask, g, xp.zeros_like(g))
@@ -29,12 +29,12 @@ def _where(xp, mask, g):
 
 def _extreme(first):
     """Gradients of the larger or smaller of two, by a function that tells where it is the first one."""
-    return (lambda xp, g, out, x, y: _where(xp, first(x, y), g), lambda xp, g, out, x, y: _where(xp, ~first(x, y), g))
+    return (lambda xp, g, out, x, y: _mask(xp, first(x, y), g), lambda xp, g, out, x, y: _mask(xp, ~first(x, y), g))
 
 
 POWER = (
-    lambda xp, g, out, x, y: _where(xp, y != 0, g * y * x ** (y - 1.0)),
-    lambda xp, g, out, x, y: _where(xp, (x > 0) | (x != x), g * out * xp.log(x)),
+    lambda xp, g, out, x, y: _mask(xp, y != 0, g * y * x ** (y - 1.0)),
+    lambda xp, g, out, x, y: _mask(xp, (x > 0) | (x != x), g * out * xp.log(x)),
 )
 
 
@@ -45,12 +45,12 @@ def _matrix_grad(g, x, y):
     return g.reshape(1, 1) if x.ndim == y.ndim == 1 else g
 
 
-def _by_left(xp, g, out, x, y):
+def _left_grad(xp, g, out, x, y):
     grad = _matrix_grad(g, x, y) @ (y[:, None] if y.ndim == 1 else y).swapaxes(-1, -2)
     return grad.sum(axis=tuple(range(grad.ndim - 1))) if x.ndim == 1 else grad
 
 
-def _by_right(xp, g, out, x, y):
+def _right_grad(xp, g, out, x, y):
     grad = (x[None] if x.ndim == 1 else x).swapaxes(-1, -2) @ _matrix_grad(g, x, y)
     return grad[..., 0].sum(axis=tuple(range(grad.ndim - 2))) if y.ndim == 1 else grad
 
@@ -105,7 +105,7 @@ _RULES: dict[Any, tuple] = {
     np.fmin: _extreme(lambda x, y: (x <= y) | (y != y)),
     np.fmod: (_pass, lambda xp, g, out, x, y: -g * np.trunc(x / y)),
     np.logaddexp2: (lambda xp, g, out, x, y: g * np.exp2(x - out), lambda xp, g, out, x, y: g * np.exp2(y - out)),
-    np.heaviside: (_zero, lambda xp, g, out, x, y: _where(xp, x == 0, g)),
-    np.matmul: (_by_left, _by_right),
+    np.heaviside: (_zero, lambda xp, g, out, x, y: _mask(xp, x == 0, g)),
+    np.matmul: (_left_grad, _right_grad),
 }
 UFUNCS.update(_RULES)

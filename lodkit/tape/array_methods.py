@@ -9,17 +9,17 @@ import numpy as np
 from ..arrays.recorded import (
     Parameter,
     RecordedArray,
-    computed,
-    fitted,
     hooks,
     map_arrays,
-    not_recorded,
     operand,
     plain_view,
+    record_result,
+    record_write,
+    refuse_unrecorded,
+    sum_to_shape,
     views_of,
-    written,
 )
-from .array_functions import moved, picked
+from .array_functions import move_elements, pick_elements
 
 _SAME = (
     *("all", "any", "argmax", "argmin", "argpartition", "argsort", "clip", "cumsum", "diagonal", "dot", "max", "mean"),
@@ -35,18 +35,18 @@ def _shape(arguments):
 
 
 def _reshape(x, *shape, order="C", **settings):
-    return moved(np.reshape, x, _shape(shape), order, **settings)
+    return move_elements(np.reshape, x, _shape(shape), order, **settings)
 
 
 def _transpose(x, *axes):
-    return moved(np.transpose, x, _shape(axes) if axes else None)
+    return move_elements(np.transpose, x, _shape(axes) if axes else None)
 
 
 def _astype(x, dtype, *args, **kwargs):
     def rule(call, grad):
-        return fitted(np, grad, call.inputs[0])
+        return sum_to_shape(np, grad, call.inputs[0])
 
-    return computed("astype", rule, (operand(x),), operand(x).astype(dtype, *args, **kwargs))
+    return record_result("astype", rule, (operand(x),), operand(x).astype(dtype, *args, **kwargs))
 
 
 def _set(x, key, value):
@@ -62,9 +62,9 @@ def _set(x, key, value):
         places[key] = own = np.arange(by_value.size).reshape(by_value.shape)
         by_value = np.where(places[key] == own, by_value, 0)
         fitting = value.reshape(value.shape[max(0, value.ndim - by_value.ndim) :])
-        return by_before, fitted(np, by_value, fitting).reshape(value.shape) if value.dtype.kind == "f" else None
+        return by_before, sum_to_shape(np, by_value, fitting).reshape(value.shape) if value.dtype.kind == "f" else None
 
-    written("an assignment", rule, (array, value), x, value, key)
+    record_write("an assignment", rule, (array, value), x, value, key)
 
 
 def _method(name, recorded):
@@ -88,7 +88,7 @@ def _method(name, recorded):
 
 
 def _refusal(name):
-    return lambda *args, **kwargs: not_recorded(f"the method {name}")
+    return lambda *args, **kwargs: refuse_unrecorded(f"the method {name}")
 
 
 METHODS = {
@@ -96,13 +96,13 @@ METHODS = {
     "reshape": _reshape,
     "transpose": _transpose,
     "astype": _astype,
-    "flatten": lambda x, order="C": moved(np.copy, moved(np.ravel, x, order)),
-    "copy": lambda x, order="C": moved(np.copy, x, order),
-    "__copy__": lambda x: moved(np.copy, x),
-    "__deepcopy__": lambda x, memory: moved(np.copy, x),
-    "__getitem__": picked,
+    "flatten": lambda x, order="C": move_elements(np.copy, move_elements(np.ravel, x, order)),
+    "copy": lambda x, order="C": move_elements(np.copy, x, order),
+    "__copy__": lambda x: move_elements(np.copy, x),
+    "__deepcopy__": lambda x, memory: move_elements(np.copy, x),
+    "__getitem__": pick_elements,
     "__setitem__": _set,
-    "__iter__": lambda x: (picked(x, i) for i in range(len(x))),
+    "__iter__": lambda x: (pick_elements(x, i) for i in range(len(x))),
     **{name: lambda x, *args, name=name: getattr(plain_view(x), name)(*args) for name in (*_OF_NUMBERS, "__repr__")},
     "__str__": lambda x: str(plain_view(x)),
     "__format__": lambda x, spec: format(plain_view(x), spec),
@@ -117,7 +117,7 @@ def _attribute(name, recorded=None):
         if not hooks.open_tapes():
             made = plain.__get__(plain_view(self))
             return views_of((self,), made) if type(self) is Parameter else made
-        return recorded(self) if recorded else not_recorded(f"the attribute {name}")
+        return recorded(self) if recorded else refuse_unrecorded(f"the attribute {name}")
 
     return property(get)
 
@@ -135,7 +135,7 @@ def complete(cls):
         if name in METHODS or (callable(getattr(np.ndarray, name)) and not name.startswith("_")):
             setattr(cls, name, _method(name, METHODS.get(name) or _refusal(name)))
     cls.T = _attribute("T", _transpose)
-    cls.mT = _attribute("mT", lambda x: moved(np.matrix_transpose, x))
+    cls.mT = _attribute("mT", lambda x: move_elements(np.matrix_transpose, x))
     cls.real = _attribute("real", lambda x: x)
     cls.flat, cls.imag = _attribute("flat"), _attribute("imag")
     cls.__setattr__ = _set_attribute

@@ -30,7 +30,7 @@ def named_calls(calls):
     variables = {}
     steps, count = [], 0
 
-    def known(key, x, name):
+    def known_name(key, x, name):
         if key not in names:
             number = 2
             names[key] = name
@@ -43,7 +43,7 @@ def named_calls(calls):
     for call in calls:
         labels = names_of(call.op, call.inputs) if hasattr(call.op, "inputs") else ["x"] * len(call.inputs)
         reads = [
-            known(key, x, label) if _is_value(x) else f"{label}={x!s:.20}"
+            known_name(key, x, label) if _is_value(x) else f"{label}={x!s:.20}"
             for key, x, label in zip(call.input_keys, call.inputs, labels, strict=True)
             if x is not None
         ]
@@ -51,7 +51,7 @@ def named_calls(calls):
         for key, x in zip(call.output_keys, call.outputs, strict=True):
             if key not in names:
                 count += 1
-            makes.append(known(key, x, f"%{count}"))
+            makes.append(known_name(key, x, f"%{count}"))
         steps.append(Step(call.op.name, reads, makes))
     return steps, variables
 

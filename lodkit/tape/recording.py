@@ -55,7 +55,7 @@ def call_recorded(op, inputs, out, attrs):
             given = given_back(result, plain, inputs)  # an identity, as merging a merged gradient
             return tuple(map(wrapped, given)) if isinstance(given, tuple) else wrapped(given)
     many = isinstance(result, tuple)
-    result = tuple([_another(r, plain) for r in result]) if many else _another(result, plain)
+    result = tuple([as_new_variable(r, plain) for r in result]) if many else as_new_variable(result, plain)
     record(op, plain, attrs, result)
     return tuple(map(wrapped, result)) if many else wrapped(result)
 
@@ -94,7 +94,7 @@ def _check_constant(op, attrs):
             raise TypeError(f"{op.name}: no gradient flows to the attribute {name}; pass lodkit.stop_gradient({name})")
 
 
-def _another(result, inputs):
+def as_new_variable(result, inputs):
     """A result as another variable than the inputs: tapes tell variables apart by their arrays."""
     array = numbers_of(result)
     shared = any(numbers_of(x) is array for x in inputs)
@@ -199,7 +199,7 @@ def stop_gradient(x: T) -> T:
     return with_numbers(x, constant)  # type: ignore[no-any-return]
 
 
-def before_write(array):
+def prepare_write(array):
     """Prepare the open tapes for a change of a recorded array in place. Returns a copy of its present numbers."""
     before = array.copy()
     for tape in open_tapes():  # all of them, before one of them changes
@@ -209,7 +209,7 @@ def before_write(array):
     return before
 
 
-def written(array):
+def note_write(array):
     """Tell all tapes that NumPy wrote to an array, while none is open in this thread."""
     if listeners.data:
         note_written(array)
@@ -221,18 +221,18 @@ def reads(array):
         tape._parameters[id(array)] = array
 
 
-def knows(array):
+def is_recorded(array):
     """Whether an open tape has seen an array."""
     return any(id(array) in tape._versions for tape in open_tapes())
 
 
-def moved(array, other):
+def replace_variable(array, other):
     """Tell all tapes that ``other`` takes the place of an array."""
     for reference in listeners.data.copy():
         if (tape := reference()) is not None and id(array) in tape._versions:
             tape._moved.append(other)
 
 
-hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, before_write, knows
-hooks.moved, hooks.written, hooks.reads, hooks.parameter = moved, written, reads, parameter
+hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, prepare_write, is_recorded
+hooks.moved, hooks.written, hooks.reads, hooks.parameter = replace_variable, note_write, reads, parameter
 hooks.call_recorded = call_recorded

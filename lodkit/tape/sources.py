@@ -51,7 +51,9 @@ def _check_source(tape, i, source, given, made):
     if not isinstance(array, np.ndarray):
         return
     if array.dtype.kind != "f":
-        raise DTypeError(f"{_shown(i, array)}, has no gradient, which only floating numbers have; leave it out")
+        raise DTypeError(
+            f"{_describe_source(i, array)}, has no gradient, which only floating numbers have; leave it out"
+        )
     result = (id(array), tape._versions.get(id(array))) in made
     if result or any(array is x for x, *_ in tape._watched):
         return
@@ -60,19 +62,19 @@ def _check_source(tape, i, source, given, made):
         if isinstance(given, LoDTensor | SelectedRows):
             return  # their values are recorded while a tape is open
         raise LodkitError(
-            f"{_shown(i, array)}, is a plain array: a tape does not see what NumPy computes of it, and the gradient "
-            "might lack that. Make it a parameter before the tape is opened, W = lodkit.parameter(W), or watch it on "
-            "this tape alone, W = tape.watch(W), and compute the target from that"
+            f"{_describe_source(i, array)}, is a plain array: a tape does not see what NumPy computes of it, and the "
+            "gradient might lack that. Make it a parameter before the tape is opened, W = lodkit.parameter(W), or "
+            "watch it on this tape alone, W = tape.watch(W), and compute the target from that"
         )
     if kind is Parameter and id(array) not in tape._parameters and _is_read(tape, array):
         raise LodkitError(
-            f"{_shown(i, array)}, is a parameter, but the tape read the plain array that shares its memory, and does "
-            "not see what NumPy computes of that; compute the target from the parameter: W = lodkit.parameter(W), "
-            "before the tape"
+            f"{_describe_source(i, array)}, is a parameter, but the tape read the plain array that shares its memory, "
+            "and does not see what NumPy computes of that; compute the target from the parameter: W = "
+            "lodkit.parameter(W), before the tape"
         )
 
 
-def _shown(i, array):
+def _describe_source(i, array):
     return f"sources[{i}], {dtype_of(array)} of shape {tuple(array.shape)}"
 
 
@@ -91,7 +93,7 @@ def total_or_default(tape, i, source, total, unconnected):
         return zeros_like(array)
     reason = "what was computed of it does not reach it" if _is_read(tape, array) else "this tape did not read it"
     raise LodkitError(
-        f"{_shown(i, array)}, has no path to the target: {reason} "
+        f"{_describe_source(i, array)}, has no path to the target: {reason} "
         '(np.asarray and stop_gradient detach). Leave it out, or pass unconnected="none" or "zero"'
     )
 

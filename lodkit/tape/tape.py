@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 
 from ..arrays import dtype_of, is_array, may_share_memory
-from ..arrays.numpy_arrays import distinct
+from ..arrays.numpy_arrays import without_repeats
 from ..arrays.recorded import Function, hooks, state
 from ..base.errors import LodkitError
 from ..base.loading import public
@@ -185,13 +185,13 @@ class Tape:
         for array, key, checksum in self._watched:
             if self._key(array) == key and _checksum(array) != checksum:
                 raise LodkitError("NumPy changed a watched array in place since; ask for gradients before that")
-        reached = self._reached(wanted)
+        reached = self._reachable_variables(wanted)
         refuse_views(self, set(found), [numbers_of(s) for s in sources if self._key(s) not in made], made)
         for call in reversed(self._calls):
             grads = [found.get(key) for key in call.output_keys]
             needed = tuple(key in reached for key in call.input_keys)
             if any(g is not None for g in grads) and any(needed):
-                found_by = backward(self._readable(call), needed, grads)
+                found_by = backward(self._readable_call(call), needed, grads)
                 for key, g in zip(call.input_keys, found_by, strict=False):
                     if g is not None and key in reached:
                         add_to(found, key, g)
@@ -208,7 +208,7 @@ class Tape:
             add_to(total, where, found[key])
         return total.get(where)
 
-    def _readable(self, call):
+    def _readable_call(self, call):
         """The call as gradient rules may read it: not what ``out=`` or an update has overwritten since."""
         values, keys = (call.inputs, call.outputs), (call.input_keys, call.output_keys)
         lost = [[version != self._versions[where] for where, version in k] for k in keys]
@@ -223,7 +223,7 @@ class Tape:
             for out in call.outputs:
                 self._overwritten(out)
             return
-        call.output_keys = tuple([self._written(x) for x in call.outputs])
+        call.output_keys = tuple([self._result_variable(x) for x in call.outputs])
         self._calls.append(call)
 
     def _key(self, x):
@@ -237,7 +237,7 @@ class Tape:
             self._seen.setdefault(id(owner_of(memory)), []).append(memory)
         return where, version
 
-    def _written(self, out):
+    def _result_variable(self, out):
         """Variable of a result: a new one where an array is given out again."""
         if id(numbers_of(out)) in self._versions:
             self._overwritten(out)
@@ -288,7 +288,7 @@ class Tape:
                     return True
         return False
 
-    def _reached(self, sources):
+    def _reachable_variables(self, sources):
         """Variables that are sources or computed from them."""
         reached = set(sources)
         for call in self._calls:
@@ -298,7 +298,7 @@ class Tape:
 
 
 def _checksum(array):
-    return zlib.crc32(np.ascontiguousarray(distinct(array)).reshape(-1).view(np.uint8).data)
+    return zlib.crc32(np.ascontiguousarray(without_repeats(array)).reshape(-1).view(np.uint8).data)
 
 
 def differentiate(call):

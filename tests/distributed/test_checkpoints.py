@@ -25,7 +25,7 @@ from lodkit.distributed import (
     run_threads,
 )
 from lodkit.distributed.checkpoint_exchange import Held, read_into
-from lodkit.distributed.checkpoint_files import ShardWriter, saving_alone, whole
+from lodkit.distributed.checkpoint_files import ShardWriter, saving_alone, whole_checkpoints
 
 
 @pytest.fixture(autouse=True)
@@ -104,11 +104,11 @@ def test_rows_without_numbers(tmp_path):
 def test_the_last_are_kept(tmp_path):
     for i in range(4):
         save(tmp_path, 2, values=VALUES + i, keep=2, extra={"epoch": i, "bias": np.arange(2)})
-    assert [path.name for path in whole(tmp_path)] == ["checkpoint-00000003", "checkpoint-00000004"]
+    assert [path.name for path in whole_checkpoints(tmp_path)] == ["checkpoint-00000003", "checkpoint-00000004"]
     assert check(tmp_path, VALUES + 3).extra()["epoch"] == 3
     assert check(tmp_path / "checkpoint-00000003", VALUES + 2).extra()["epoch"] == 2
     save(tmp_path, 2, keep=None)
-    assert len(whole(tmp_path)) == 3
+    assert len(whole_checkpoints(tmp_path)) == 3
     assert Checkpoint(tmp_path).extra() is None
     with pytest.raises(ValueError, match="keep must be at least 1, or None to keep all, got 0"):
         save(tmp_path, 1, keep=0)
@@ -189,7 +189,7 @@ def test_drafts_are_no_checkpoints_and_are_removed(tmp_path):
     notes = tmp_path / "checkpoint-00000001" / "notes.txt"
     notes.write_text("of the user")
     save(tmp_path)
-    assert [path.name for path in whole(tmp_path)] == ["checkpoint-00000002"]
+    assert [path.name for path in whole_checkpoints(tmp_path)] == ["checkpoint-00000002"]
     assert list((tmp_path / "checkpoint-00000001").iterdir()) == [notes]
     check(tmp_path)
 

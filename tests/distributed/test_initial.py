@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from lodkit.distributed import initial, normal, uniform
-from lodkit.ops.dropout import GOLDEN, WORD, mixed
+from lodkit.ops.dropout import GOLDEN, WORD, mix_state
 
 
 def test_bits_are_those_of_splitmix64():
     bits = initial._bits(np.array([0, 5, 2**40]), 3, -7)
-    start = mixed((-7 + GOLDEN) & WORD)
-    expected = [[mixed((start + (row * 3 + j) * GOLDEN) & WORD) for j in range(3)] for row in (0, 5, 2**40)]
+    start = mix_state((-7 + GOLDEN) & WORD)
+    expected = [[mix_state((start + (row * 3 + j) * GOLDEN) & WORD) for j in range(3)] for row in (0, 5, 2**40)]
     assert bits.dtype == np.uint64
     assert bits.tolist() == expected
 

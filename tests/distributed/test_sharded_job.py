@@ -10,7 +10,7 @@ import pytest
 import lodkit
 from lodkit.__main__ import main
 from lodkit.demo.config import Config
-from lodkit.demo.sharded import ShardedJob, agreed, read_sharded
+from lodkit.demo.sharded import ShardedJob, read_sharded, run_at_all_ranks
 from lodkit.demo.train import Job
 from lodkit.distributed import Alone, Checkpoint, RankError, run_threads
 
@@ -145,8 +145,8 @@ def test_all_end_where_one_fails_before_it_exchanges_anything():
 
     def run(engine):
         with pytest.raises((RankError, SystemExit)) as raised:
-            agreed(engine, fail, engine)
+            run_at_all_ranks(engine, fail, engine)
         return str(raised.value)
 
     assert run_threads(3, run) == ["rank 1 raised LodkitError: no such file here", "2", "2"]
-    assert run_threads(2, lambda engine: agreed(engine, lambda: engine.rank)) == [0, 1]
+    assert run_threads(2, lambda engine: run_at_all_ranks(engine, lambda: engine.rank)) == [0, 1]

@@ -176,7 +176,7 @@ def _too_large(call, result):
 
 def settle():
     """Prepare a process: lodkit must not take memory that the allocator does not see, nor any process all there is."""
-    numpy_arrays.BIG = 1 << 62
+    numpy_arrays.BIG_ARRAY_BYTES = 1 << 62
     memory = MEMORY
     if config.DISABLE_JIT:
         memory = LITTLE + int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

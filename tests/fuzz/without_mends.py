@@ -25,7 +25,7 @@ HARM = "crash|unwritten|changed|gap written|wrong size"  # kinds of findings
 CHANGES = {
     "sums of sizes that Python computes": (
         "arrays/sizes.py",
-        "    if size > MOST:\n        raise too_large(size, what, verb)\n    return size",
+        "    if size > MAX_INT64:\n        raise size_error(size, what, verb)\n    return size",
         "    return (size + 2**63) % 2**64 - 2**63",
     ),
     "sums of lengths": ("lod/offsets.py", "    return signs >= 0\n", "    return True\n"),

@@ -52,7 +52,7 @@ def written(op, inputs, attrs):
         return None
     if "array" in repr(attrs):
         return None
-    return bridge.library.written(inputs, attrs)
+    return bridge.library.write_call(inputs, attrs)
 
 
 @pytest.mark.parametrize("name", NAMES)

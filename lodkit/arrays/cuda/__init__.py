@@ -1,9 +1,10 @@
 """CUDA runtime: launch, memory, libraries, vectors. Knows no operator."""
 
-import numba  # all of it, before threads import parts of it concurrently
+# The whole of Numba, before threads import parts of it concurrently.
+import numba
 
-from .ids import check_as_read, check_vector, checked_ids, first_outside, ids_of
-from .kernels import add_to, convert, copied, fill, iota
+from .ids import check_as_read, check_vector, checked_ids, find_outside, ids_of
+from .kernels import add_to, convert, copy_elements, fill, iota
 from .launcher import BLOCK, cuda, device, elementwise, extending, launch, numba_types
 from .libraries import library_of
 from .memory import (
@@ -11,7 +12,7 @@ from .memory import (
     copy_to,
     full_like,
     grad_output_like,
-    joined,
+    join_rows,
     norm,
     output,
     overlap,

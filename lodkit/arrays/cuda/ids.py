@@ -15,7 +15,7 @@ from .views import pending, raise_pending
 
 
 @elementwise
-def first_outside(i, ids, height, first):
+def find_outside(i, ids, height, first):
     """Store the position of the first id outside ``[0, height)`` in ``first[0]``, initially -1."""
     row = vector.number(ids, i)
     if (row < 0) | (row >= height):
@@ -40,8 +40,10 @@ def check_vector(x, name):
     return x
 
 
-MOST_PENDING = 256  # deferred checks: each keeps its ids alive
-LATE = 32 << 20  # bytes; the ids of a kernel that reads more are checked before it, by one that takes less to wait for
+# Each deferred check keeps its ids alive.
+MOST_PENDING = 256
+# The ids of a kernel that reads more bytes are checked before it, by a kernel that takes less time to wait for.
+LATE = 32 << 20
 
 
 def checked_ids(ids, height, name="ids", error=None, always=False):
@@ -53,7 +55,7 @@ def checked_ids(ids, height, name="ids", error=None, always=False):
     ids = ids_of(ids, name)
     mode = "raise" if always else bounds_check()
     if mode != "clamp" and ids.size:
-        _check(ids, height, mode, lambda first: first_outside(ids.size, ids, height, first), name, error)
+        _check(ids, height, mode, lambda first: find_outside(ids.size, ids, height, first), name, error)
     return ids
 
 
@@ -84,12 +86,12 @@ def _check(ids, height, mode, note, name="ids", error=None):
             raise error(ids.read(), at)
         return
     queue = ids.library.queue(ids.device)
-    pending.append((slot, queue, lambda at: _late(error, ids.library.read(ids.array), at, height, name)))
+    pending.append((slot, queue, lambda at: _late_error(error, ids.library.read(ids.array), at, height, name)))
     if len(pending) > MOST_PENDING:
         raise_pending()
 
 
-def _late(error, numbers, at, height, name):
+def _late_error(error, numbers, at, height, name):
     """Error of a deferred check, whose ids may have been overwritten since."""
     number = numbers.reshape(-1)[at]
     if 0 <= number < height:

@@ -43,7 +43,7 @@ def fill(out, number):
     return _fill.into(out, number.view(np.uint16) if out.dtype == np.float16 else number)
 
 
-def copied(source, out):
+def copy_elements(source, out):
     """Copy all elements, in order, rounded to the type of ``out``."""
     launch(_copy, source.size, source, source.size, out)
     return out
@@ -52,7 +52,7 @@ def copied(source, out):
 def convert(source, dtype, new=False):
     """Convert ``source``; itself if it has the dtype already, unless it must be ``new``."""
     dtype = np.dtype(dtype)
-    return source if source.dtype == dtype and not new else copied(source, source.like(source.shape, dtype))
+    return source if source.dtype == dtype and not new else copy_elements(source, source.like(source.shape, dtype))
 
 
 def add_to(total, other):

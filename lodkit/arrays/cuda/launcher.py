@@ -32,8 +32,10 @@ __all__ = ["BLOCK", "cuda", "device", "extending", "launch", "numba_types"]
 BLOCK = 256
 BLOCKS_EACH = 8  # blocks per multiprocessor that fill it
 _FORMAT = "lodkit cuda 4"
-GENERATION = 8, 0  # kernels use nothing newer: Numba compiles for it, the linker for the GPU at hand
-_lock = threading.RLock()  # Numba's compiler is not thread-safe at its first launch
+# Kernels use nothing newer: Numba compiles for it, the linker for the GPU at hand.
+GENERATION = 8, 0
+# Numba's compiler is not thread-safe at its first launch.
+_lock = threading.RLock()
 _thread = threading.local()
 _loaded: dict[tuple, types.SimpleNamespace] = {}
 
@@ -95,13 +97,13 @@ def launch(kernel, threads, *args, block=BLOCK, exact=False):
         runner(kernel, -(-threads // block), block, args, exact)
 
 
-def _mixed(args):
+def _device_error(args):
     places = {(a.library, a.device) for a in args if type(a) is View}
     names = sorted(f"{type(library).__name__} cuda:{device}" for library, device in places)
     return DeviceError(f"arrays of one call are of {' and '.join(names)}; bring them to one device and library")
 
 
-def passed(args):
+def pass_arguments(args):
     """The library and the device of the arrays among a kernel's arguments; types and values as they are passed.
 
     Raises DeviceError unless all arrays share them.
@@ -109,29 +111,32 @@ def passed(args):
     first: Any = None
     kinds: list[Any] = []
     values: list[Any] = []
-    for a in args:  # one loop takes 1.1 us, three 2.0
+    # One loop takes 1.1 us, three 2.0.
+    for a in args:
         if type(a) is View:
             if first is None:
                 first = a
             elif a.library is not first.library or a.device != first.device:
-                raise _mixed(args)
+                raise _device_error(args)
             kinds.append(a.type_name)
             values.append(a.pointer)
         else:
-            kinds.append(type(a))  # whose name takes longer
+            # The name of the type takes longer.
+            kinds.append(type(a))
             values.append(a)
     return first.library, first.device, kinds, values
 
 
-def _on_device(kernel, blocks, block, args, exact):
-    library, device, kinds, values = passed(args)
+def _launch_on_device(kernel, blocks, block, args, exact):
+    library, device, kinds, values = pass_arguments(args)
     key = kernel, device, *kinds
     found = _loaded.get(key) or _load(key, args)
     if not exact:
         blocks = min(blocks, found.most_blocks)
     config, stream = _config(blocks, block), _stream(library.stream(device))
     if not hasattr(_thread, "ready"):
-        found.current().set_current()  # a thread without a context reports device 0, and cannot launch
+        # A thread without a context reports device 0, and cannot launch.
+        found.current().set_current()
         _thread.ready = True
     if found.alone:
         found.launch(stream, config, found.kernel, *values)
@@ -148,7 +153,7 @@ def _on_device(kernel, blocks, block, args, exact):
 
 
 #: Carries out launches; tests put an emulator here.
-runner = _on_device
+runner = _launch_on_device
 
 _NUMBERS = {np.dtype(name).type: name for name in "float32 float64 int32 int64 uint8 uint16 uint32 uint64".split()}
 _NUMBERS[int] = "int64"
@@ -158,7 +163,8 @@ def type_name(x):
     """Type of an argument: ``float32*`` for an array, ``int64`` for a number."""
     if type(x) is View:
         return x.type_name
-    name = _NUMBERS.get(type(x)) or (isinstance(x, np.generic) and x.dtype.name)  # of a type of two names, as long long
+    # The dtype's name serves types of two names, as long long.
+    name = _NUMBERS.get(type(x)) or (isinstance(x, np.generic) and x.dtype.name)
     if name:
         return name
     raise TypeError(f"a kernel takes arrays, integers and NumPy scalars, got {x!r}")
@@ -190,7 +196,7 @@ def _load(key, args):
                 current=core.Device,
                 launch=core.launch,
                 most_blocks=BLOCKS_EACH * device.properties.multiprocessor_count,
-                alone=_alone(),
+                alone=_is_only_gpu(),
             )
         return _loaded[key]
 
@@ -209,7 +215,7 @@ def current(device):
 def wait(library, device):
     """Wait for the current stream of a device."""
     stream = _stream(library.stream(device))
-    if _alone() and hasattr(_thread, "ready"):
+    if _is_only_gpu() and hasattr(_thread, "ready"):
         stream.sync()
     else:
         with current(device):
@@ -217,7 +223,7 @@ def wait(library, device):
 
 
 @functools.cache
-def _alone():
+def _is_only_gpu():
     """True if there is one GPU, as far as that can be known: NVML may be missing, which some releases ask."""
     try:
         system = _core().system  # in cuda.core 1, or under another name before
@@ -262,7 +268,7 @@ def machine_code(kernel, names, capability):
         if payload:
             facts, _, code = payload.partition(b"\n")
             return code, *json.loads(facts)
-    made = _compiled(kernel, names, capability)
+    made = _compile(kernel, names, capability)
     if name:
         with failing_softly():
             code, *facts = made
@@ -282,10 +288,10 @@ def _ptx(kernel, names, capability):
             raise
 
 
-def _compiled(kernel, names, capability):
+def _compile(kernel, names, capability):
     core = _core()
     ptx = _ptx(kernel, names, min(capability, GENERATION))
-    code, log = _linked(core, ptx, f"sm_{capability[0]}{capability[1]}")
+    code, log = _link(core, ptx, f"sm_{capability[0]}{capability[1]}")
     registers = re.search(r"Used (\d+) registers", log)
     report = {
         "registers": int(registers.group(1)) if registers else None,
@@ -298,7 +304,7 @@ def _compiled(kernel, names, capability):
     return code, re.findall(r"\.entry\s+([\w$]+)", ptx)[0], report
 
 
-def _linked(core, ptx, arch):
+def _link(core, ptx, arch):
     """Machine code and the linker's log, which is empty if the driver links: it knows no such options."""
     source = core.ObjectCode.from_ptx(ptx.encode())
     try:

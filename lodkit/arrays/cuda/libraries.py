@@ -18,10 +18,11 @@ from ...base.errors import DeviceError, DTypeError
 from ..tensors import address_of, check_storage, numbers_of
 from .launcher import cuda, current, wait
 from .private_numba import device_of_array
-from .views import View, checked
+from .views import View, check_dtype
 
 _AS_IT_IS = contextlib.nullcontext()
-PER_THREAD = 2  # CUDA's name of the default stream that each thread has of its own
+# CUDA's name of the default stream that each thread has of its own.
+PER_THREAD = 2
 
 
 def library_of(x):
@@ -32,11 +33,11 @@ def library_of(x):
 @functools.cache
 def _library(kind):
     roots = [base.__module__.partition(".")[0] for base in kind.__mro__]
-    return _made(next((root for root in roots if root in LIBRARIES), "numba"))
+    return _make_library(next((root for root in roots if root in LIBRARIES), "numba"))
 
 
 @functools.cache
-def _made(root):
+def _make_library(root):
     return LIBRARIES[root]()
 
 
@@ -92,7 +93,7 @@ class Cupy(Library):
         if is_copy:
             with self.on(x.device.id):
                 x = self.cupy.ascontiguousarray(x)
-        return View(x, x.data.ptr, x.shape, checked(x.dtype), self, x.device.id, is_copy)
+        return View(x, x.data.ptr, x.shape, check_dtype(x.dtype), self, x.device.id, is_copy)
 
     def on(self, device):
         """Context in which a device is current."""
@@ -147,7 +148,8 @@ class Torch(Library):
         if is_copy:
             check_storage(x, "a tensor")
             x = x.contiguous()
-        elif x.is_neg():  # the memory of ``y.conj().imag`` holds numbers whose signs are still to be changed
+        elif x.is_neg():
+            # The memory of ``y.conj().imag`` holds numbers whose signs are still to be changed.
             x, is_copy = x.resolve_neg(), True
         dtype = self.to_numpy.get(x.dtype)
         if dtype is None:
@@ -163,7 +165,8 @@ class Torch(Library):
         return View(x, x.data_ptr(), shape, dtype, self, device)
 
     def send(self, array, device):
-        array = array if array.flags.writeable else array.copy()  # PyTorch warns about read-only arrays
+        # PyTorch warns about read-only arrays.
+        array = array if array.flags.writeable else array.copy()
         return self.view(self.torch.from_numpy(array).to(f"cuda:{device}"))
 
     def read(self, x):
@@ -204,13 +207,14 @@ class Numba(Library):
         pointer, device = interface["data"][0] or 0, device_of_array(x)
         if device is None:
             device = self._device(pointer)
-        return View(x, pointer, interface["shape"], checked(dtype), self, device)
+        return View(x, pointer, interface["shape"], check_dtype(dtype), self, device)
 
     def _device(self, pointer):
         try:
             current = self.cuda.get_current_device().id
             return current if not pointer else device_of_pointer(pointer, current)
-        except Exception as error:  # without a driver, each layer raises its own kind
+        except Exception as error:
+            # Without a driver, each layer raises its own kind.
             reason = " ".join(str(error).replace(":", "").split()) or type(error).__name__
             raise DeviceError(
                 f'an array says that it is on a GPU, but none can be reached ({reason}); it needs "lodkit[cuda]"'

@@ -9,11 +9,11 @@ import numpy as np
 from ...base.errors import DeviceError, DTypeError, OutputError
 from .. import integers, is_cpu_tensor
 from ..objects import id_remedy_of
-from .kernels import convert, copied, fill
+from .kernels import convert, copy_elements, fill
 from .libraries import LIBRARIES, library_of
-from .views import View, checked
+from .views import View, check_dtype
 
-__all__ = ["LIBRARIES", "View", "checked", "copy_to", "extent", "full_like", "library_of", "output", "overlap"]
+__all__ = ["LIBRARIES", "View", "check_dtype", "copy_to", "extent", "full_like", "library_of", "output", "overlap"]
 __all__ += ["refuse_overlap", "rows_on_device_of", "view"]
 
 
@@ -23,11 +23,11 @@ def view(x):
         return x
     found = library_of(x).view(x)
     if found.pointer & (found.dtype.itemsize - 1):
-        raise misaligned(found)
+        raise alignment_error(found)
     return found
 
 
-def misaligned(x):
+def alignment_error(x):
     """The error for memory that a GPU cannot read: its context would be lost."""
     size = x.dtype.itemsize
     return DTypeError(
@@ -82,7 +82,7 @@ def refuse_overlap(name, array, others, names=()):
 def copy_to(array, out):
     """Copy an array into one like it."""
     source = view(array)
-    copied(source, output(source, source.shape, source.dtype, out))
+    copy_elements(source, output(source, source.shape, source.dtype, out))
 
 
 def copy_of(array):
@@ -129,7 +129,7 @@ def grad_output_like(values, given):
     return given if found.dtype == like.dtype else convert(found, like.dtype).array
 
 
-def joined(arrays):
+def join_rows(arrays):
     """Concatenate arrays along their rows."""
     xs = [view(array) for array in arrays]
     for i, x in enumerate(xs):
@@ -137,6 +137,6 @@ def joined(arrays):
             raise DTypeError(f"concat: array {i} is {x.dtype}, array 0 {xs[0].dtype}; convert with lodkit.cast")
     out, start = output(xs[0], (sum(map(len, xs)), *xs[0].shape[1:]), xs[0].dtype), 0
     for x in xs:
-        copied(x, out.part(start, start + len(x)))
+        copy_elements(x, out.part(start, start + len(x)))
         start += len(x)
     return out.array

@@ -16,7 +16,8 @@ from ...base.errors import DeviceError
 
 INSTALL = 'CUDA kernels need numba-cuda and cuda-core: pip install "lodkit[cuda]"'
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # Numba's own CUDA target, used without numba-cuda, warns of its deprecation
+    # Numba's own CUDA target, used without numba-cuda, warns of its deprecation.
+    warnings.simplefilter("ignore")
     try:
         from numba import cuda
     except ImportError as error:

@@ -44,11 +44,12 @@ def slots(like, count, refusal="the host cannot wait for a number while a CUDA g
     where = like.library, like.device, count
     try:
         return _free[where].pop()
-    except (KeyError, IndexError):  # another thread may have taken the last
-        return _made(where)
+    except (KeyError, IndexError):
+        # Another thread may have taken the last slot.
+        return _make(where)
 
 
-def _made(where):
+def _make(where):
     library, device, count = where
     memory, numbers = library.host_numbers(AT_ONCE, device)
     made = [

@@ -16,7 +16,8 @@ from ...jit import simd
 from ...jit.llvm.vectors import COMPUTE_DTYPE, Vector, VectorModel, convert, splat
 from .private_numba import extending, types
 
-GLOBAL = 1  # address space of a GPU's memory in LLVM; generic loads are slower
+# Address space of a GPU's memory in LLVM; generic loads are slower.
+GLOBAL = 1
 
 
 def load(values, at, width):
@@ -61,7 +62,8 @@ def _upcast(values, lanes):
     return lanes.astype(_compute_dtype(values.dtype))
 
 
-@functools.cache  # dtype.name is slow
+# dtype.name is slow.
+@functools.cache
 def _compute_dtype(dtype):
     return np.dtype(COMPUTE_DTYPE[dtype.name])
 

@@ -36,7 +36,8 @@ class View:
     def array(self):
         """The array; that of a part is made when it is asked for, which takes longer than a View."""
         make = self._make
-        if make is not None:  # threads that come at once make an array each
+        # Threads that come at once make an array each.
+        if make is not None:
             self._array = make()
             self._make = None
         return self._array
@@ -82,7 +83,7 @@ class View:
         step = -(-n // 16) * 16
         whole = self.like((count, step), dtype)
         start, step = whole.pointer, step * whole.dtype.itemsize
-        return [whole._within(start + k * step, (n,), lambda k=k: whole.array[k, :n]) for k in range(count)]
+        return [whole._view_part(start + k * step, (n,), lambda k=k: whole.array[k, :n]) for k in range(count)]
 
     @property
     def __cuda_array_interface__(self):
@@ -94,24 +95,25 @@ class View:
         if -1 in shape:
             known = -math.prod(shape)
             shape = tuple(self.size // max(known, 1) if n == -1 else n for n in shape)
-        return self._within(self.pointer, shape, lambda: self.array.reshape(shape))
+        return self._view_part(self.pointer, shape, lambda: self.array.reshape(shape))
 
     def as_integers(self):
         """Same memory of float32 or float64 as integers of that size."""
         dtype = np.dtype(f"int{8 * self.dtype.itemsize}")
         return View(self.array, self.pointer, self.shape, dtype, self.library, self.device)
 
-    def _within(self, pointer, shape, make):
+    def _view_part(self, pointer, shape, make):
         """A View of some of this memory, whose array ``make()`` gives."""
         return View(None, pointer, shape, self.dtype, self.library, self.device, make=make)
 
     def part(self, start, stop):
         """Rows ``start`` to ``stop``, of the same memory."""
         shape = (stop - start, *self.shape[1:])
-        if not math.prod(shape):  # Numba cannot slice arrays of no elements
+        # Numba cannot slice arrays without elements.
+        if not math.prod(shape):
             return self.like(shape)
         pointer = self.pointer + start * self.columns * self.dtype.itemsize
-        return self._within(pointer, shape, lambda: self.array[start:stop])
+        return self._view_part(pointer, shape, lambda: self.array[start:stop])
 
     def __getitem__(self, rows):
         """The rows of a slice, in place."""
@@ -128,7 +130,7 @@ class View:
         return values
 
 
-def checked(dtype):
+def check_dtype(dtype):
     """Return ``dtype``; DTypeError if kernels do not support it."""
     if dtype not in _POINTERS:
         raise DTypeError(f"a CUDA array of {dtype} is no type of lodkit; convert with .astype(...)")
@@ -143,10 +145,12 @@ pending: collections.deque[tuple] = collections.deque()
 def raise_pending():
     """Raise the first error of deferred checks. Synchronises with the device if there are any."""
     found, taken, waited = None, [], set()
-    with contextlib.suppress(IndexError):  # another thread may have taken the last
+    # Another thread may have taken the last one.
+    with contextlib.suppress(IndexError):
         while True:
             taken.append(pending.popleft())
-    for slot, queue, error in taken:  # all were taken before any slot is read: a later check is not among them
+    # All were taken before any slot is read: a later check is not among them.
+    for slot, queue, error in taken:
         library, device = slot.view.library, slot.view.device
         if (library, device, queue) not in waited:
             waited.add((library, device, queue))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...base.errors import DTypeError, LoDError
-from ...lod.levels import compiled
+from ...lod.levels import load_compiled
 from .c_data import NUMBERS
-from .importing import malformed
+from .importing import malformed_error
 
 LONGEST_SIZE = len("+w:") + 18  # of a format of lists of fixed size, in digits
 _DICTIONARY = "pass dictionary=True for ids and the list of words"
@@ -42,10 +42,10 @@ def view(column, i, start, count, dtype):
     if not count:
         return np.empty(0, dtype)
     if count < 0:
-        raise malformed(f"buffer {i} of {column.schema.format!r} has {count} elements")
+        raise malformed_error(f"buffer {i} of {column.schema.format!r} has {count} elements")
     address = column.array.buffer(i)
     if not address:
-        raise malformed(f"buffer {i} of {column.schema.format!r} is missing")
+        raise malformed_error(f"buffer {i} of {column.schema.format!r} is missing")
     found = np.asarray(Memory(address + start * dtype.itemsize, count, dtype, column.owner))
     return found.copy() if address % dtype.itemsize else found
 
@@ -60,16 +60,17 @@ def bits(column, i):
     return np.unpackbits(found, bitorder="little")[start % 8 : start % 8 + count].view(bool)
 
 
-def missing(column, hidden=None):
+def find_nulls(column, hidden=None):
     """Which elements are null, or None where none is; of ``hidden`` ones nobody asks."""
     array = column.array
     if not column.count or not array.null_count:
         return None
-    if column.schema.format == b"n":  # the type of columns of nothing but nulls, which has no bitmap
+    # The type of columns of nothing but nulls, which has no bitmap.
+    if column.schema.format == b"n":
         return np.ones(column.count, bool) if hidden is None else ~hidden if not hidden.all() else None
     if not array.buffer(0):
         if array.null_count > 0:
-            raise malformed(f"{array.null_count} nulls, but no bitmap says which")
+            raise malformed_error(f"{array.null_count} nulls, but no bitmap says which")
         return None
     null = ~bits(column, 0)
     if hidden is not None:
@@ -84,9 +85,11 @@ def list_offsets(column):
     dtype = NUMBERS[b"l" if column.schema.format in (b"+L", b"U") else b"i"]
     offsets = view(column, 1, column.start, column.count + 1, dtype).astype(np.int64)
     first = offsets.item(0)
-    i = compiled().first_decrease(offsets)
+    i = load_compiled().first_decrease(offsets)
     if first < 0 or i:
-        raise malformed(f"offset {offsets[i]} at {i} follows {offsets[i - 1]}" if i else f"the first offset is {first}")
+        raise malformed_error(
+            f"offset {offsets[i]} at {i} follows {offsets[i - 1]}" if i else f"the first offset is {first}"
+        )
     if first:
         offsets -= first
     return offsets, first
@@ -97,7 +100,7 @@ def fixed_size(format):
     if not format.startswith(b"+w:"):
         return None
     if not format[3:].isdigit() or len(format) > LONGEST_SIZE:
-        raise malformed(f"lists of {format[3:].decode(errors='replace'):.80} elements")
+        raise malformed_error(f"lists of {format[3:].decode(errors='replace'):.80} elements")
     return int(format[3:])
 
 
@@ -106,9 +109,9 @@ def numbers(column):
     format, count = column.schema.format, column.count
     if column.schema.dictionary:
         if column.schema.words().format not in NUMBERS:
-            raise _refused(column.schema.words().format)
+            raise _format_error(column.schema.words().format)
         words = column.words()
-        if missing(words) is not None:
+        if find_nulls(words) is not None:
             raise LoDError("the dictionary has a null; fill it first")
         return numbers(words)[ids(column, words.count)] if words.count else np.zeros(count)
     if format in NUMBERS:
@@ -116,25 +119,26 @@ def numbers(column):
     if format == b"b":
         return bits(column, 1) if count else np.empty(0, bool)
     if format == b"n":
-        return np.zeros(count)  # where there is any, it is null
-    raise _refused(format)
+        # If there is any element, it is null.
+        return np.zeros(count)
+    raise _format_error(format)
 
 
 def ids(column, height):
     """Ids of a column with a dictionary of ``height`` words, int64, copied and then checked."""
     dtype = NUMBERS.get(column.schema.format)
     if dtype is None or dtype.kind not in "iu":
-        raise malformed(f"ids of format {column.schema.format!r}")
+        raise malformed_error(f"ids of format {column.schema.format!r}")
     found = view(column, 1, column.start, column.count, dtype).astype(np.int64)
-    null = missing(column)
+    null = find_nulls(column)
     if null is not None:
         found[null] = 0
     if len(found) and not 0 <= found.min() <= found.max() < max(height, 0 if null is None else 1):
-        raise malformed(f"ids from {found.min()} to {found.max()} for a dictionary of {height} words")
+        raise malformed_error(f"ids from {found.min()} to {found.max()} for a dictionary of {height} words")
     return found
 
 
-def described(format):
+def describe_format(format):
     """A format in words."""
     return NAMES.get(format) or _kind(format)[0]
 
@@ -144,6 +148,6 @@ def _kind(format):
     return next((found for start, found in _KINDS.items() if format.startswith(start)), unknown)
 
 
-def _refused(format):
+def _format_error(format):
     kind, remedy = _kind(format)
     return DTypeError(f"from_arrow reads lists of numbers, not {kind}; {remedy}")

@@ -22,13 +22,13 @@ FORMATS = {dtype: format for format, dtype in NUMBERS.items()}
 class _Node(ctypes.Structure):
     def child(self, i):
         """The i-th child, where it lies; None where there is none."""
-        return self._at(self.children + i * 8) if 0 <= i < self.n_children and self.children else None
+        return self._read_pointer(self.children + i * 8) if 0 <= i < self.n_children and self.children else None
 
     def words(self):
         """The dictionary of an array of ids, where it lies; None where there is none."""
         return type(self).from_address(self.dictionary) if self.dictionary else None
 
-    def _at(self, place):
+    def _read_pointer(self, place):
         address = c_void_p.from_address(place).value
         return type(self).from_address(address) if address else None
 

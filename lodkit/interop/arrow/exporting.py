@@ -45,7 +45,8 @@ def export(root, with_array=True):
     """The capsules of ``__arrow_c_array__``, or of the schema alone."""
     nodes = [root._replace(name=b"")]
     for node in nodes:
-        nodes.extend(node.children)  # breadth first: children lie side by side
+        # Breadth first, so that children lie side by side.
+        nodes.extend(node.children)
     of_schemas, of_arrays = callbacks()
     texts = [(_text(node.format), _text(node.name)) for node in nodes]
     fields = [

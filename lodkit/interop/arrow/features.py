@@ -16,7 +16,8 @@ _LISTS = b"+l", b"+L"
 def arrays_of(x):
     """Lengths, keys, values_lengths, values and map_keys of an array of maps: a list with those of each chunk."""
     if hasattr(x, "as_py") and hasattr(x, "values"):
-        x = x.values  # a list of maps as a scalar of pyarrow
+        # A list of maps comes as a scalar of pyarrow.
+        x = x.values
     chunks = chunks_of(x)
     return [_arrays_of(column) for column in chunks.columns or [Column(chunks.schema, None, None, 0)]]
 
@@ -25,7 +26,7 @@ def _arrays_of(maps):
     if _is_list(maps):
         _, maps = _lists_of(maps, "the array")
     if maps.schema.format != b"+m":
-        raise DTypeError(f"from_arrow takes maps, or lists of maps, not {buffers.described(maps.schema.format)}")
+        raise DTypeError(f"from_arrow takes maps, or lists of maps, not {buffers.describe_format(maps.schema.format)}")
     lengths, keys, values = _maps_of(maps, "the array")
     keys = _numbers_of(keys, "keys", "iu")
     if values.schema.format == b"+m":
@@ -43,7 +44,7 @@ def _is_list(column):
 
 def _lists_of(column, what):
     """Lengths of lists and the column of their elements."""
-    _no_nulls(column, what)
+    _refuse_nulls(column, what)
     size = buffers.fixed_size(column.schema.format)
     if size is not None:
         elements = column.child(0, column.start * size, column.count * size)
@@ -55,21 +56,21 @@ def _lists_of(column, what):
 def _maps_of(column, what):
     """Lengths of maps, and the columns of their keys and values."""
     lengths, entries = _lists_of(column, what)
-    _no_nulls(entries, what)
+    _refuse_nulls(entries, what)
     return lengths, *(entries.child(i, entries.start, entries.count) for i in (0, 1))
 
 
-def _no_nulls(column, what):
-    null = buffers.missing(column)
+def _refuse_nulls(column, what):
+    null = buffers.find_nulls(column)
     if null is not None:
         raise LoDError(f"{what} is null at position {int(np.argmax(null))}; fill it first, with an empty map or list")
 
 
 def _numbers_of(column, what, kinds="fiu"):
-    _no_nulls(column, what)
+    _refuse_nulls(column, what)
     expected = f"{what} must be {'integers' if kinds == 'iu' else 'numbers'}"
     if not column.schema.dictionary and column.schema.format not in buffers.NAMES:
-        raise DTypeError(f"{expected}, not {buffers.described(column.schema.format)}")
+        raise DTypeError(f"{expected}, not {buffers.describe_format(column.schema.format)}")
     values = buffers.numbers(column)
     if values.dtype.kind not in kinds and len(values):
         raise DTypeError(f"{expected}, not {values.dtype}")

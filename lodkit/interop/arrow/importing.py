@@ -40,7 +40,7 @@ class Column:
 
     def __init__(self, schema, array, owner, count, start=0):
         if schema is None or schema.format is None:
-            raise malformed("a type is missing, or has no format")
+            raise malformed_error("a type is missing, or has no format")
         self.schema, self.array, self.owner, self.count = schema, array, owner, count
         self.start = start if array is None else start + array.offset
 
@@ -49,25 +49,25 @@ class Column:
         schema = self.schema.child(i)
         array = None if self.array is None else self.array.child(i)
         if schema is None or (array is None and count > 0):
-            raise malformed(f"child {i} of {self.schema.format!r} is missing")
+            raise malformed_error(f"child {i} of {self.schema.format!r} is missing")
         if count and (array.offset < 0 or array.length < first + count):
-            raise malformed(f"a child has {array.length} elements, but its parent uses {first + count}")
+            raise malformed_error(f"a child has {array.length} elements, but its parent uses {first + count}")
         return Column(schema, array, self.owner, count, first)
 
     def words(self):
         """The dictionary of a column of ids, as a column."""
         array = None if self.array is None else self.array.words()
         if array is None and self.count:
-            raise malformed("an array of ids has no dictionary")
+            raise malformed_error("an array of ids has no dictionary")
         schema = self.schema.words()
-        return whole(schema, array, self.owner) if array else Column(schema, None, None, 0)
+        return read_elements(schema, array, self.owner) if array else Column(schema, None, None, 0)
 
     def field(self, i):
         """A field of a table: a column that no longer keeps the others alive."""
         made = self.child(i, self.start, self.count)
         if made.array is None:
             return made
-        owner = moved(made.array)
+        owner = take_over(made.array)
         return Column(made.schema, owner.held, owner, self.count, self.start)
 
 
@@ -87,39 +87,39 @@ class Chunks(typing.NamedTuple):
         """Names of the columns of a table, as text: a field without one has an empty name."""
         fields = [self.schema.child(i) for i in range(self.schema.n_children)]
         if None in fields:
-            raise malformed(f"field {fields.index(None)} is missing")
-        return [decoded(field.name or b"", f"the name of field {i}") for i, field in enumerate(fields)]
+            raise malformed_error(f"field {fields.index(None)} is missing")
+        return [decode_text(field.name or b"", f"the name of field {i}") for i, field in enumerate(fields)]
 
 
-def decoded(data, what):
+def decode_text(data, what):
     """Bytes as the text that they must be."""
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise malformed(f"{what}, {data!r:.80}, is not UTF-8") from None
+        raise malformed_error(f"{what}, {data!r:.80}, is not UTF-8") from None
 
 
-def malformed(what):
+def malformed_error(what):
     return LoDError(f"malformed Arrow array: {what}; its producer is at fault")
 
 
-def consumed(what):
+def consumed_error(what):
     return LoDError(f"the Arrow {what} was consumed before: a capsule is read once, so export it again")
 
 
-def moved(array):
+def take_over(array):
     """Take an array over from where it lies."""
     if not array.release:
-        raise consumed("array")
+        raise consumed_error("array")
     owner = Owned(ArrowArray.from_buffer_copy(array))
     array.release = None
     return owner
 
 
-def whole(schema, array, owner):
+def read_elements(schema, array, owner):
     """All elements of an array."""
     if array.length < 0 or array.offset < 0:
-        raise malformed(f"length {array.length}, offset {array.offset}")
+        raise malformed_error(f"length {array.length}, offset {array.offset}")
     return Column(schema, array, owner, array.length)
 
 
@@ -129,9 +129,9 @@ def chunks_of(x):
         capsule, array = x.__arrow_c_array__()
         schema = ArrowSchema.from_address(pointer_of(capsule, SCHEMA))
         if not schema.release:
-            raise consumed("schema")
-        owner = moved(ArrowArray.from_address(pointer_of(array, ARRAY)))
-        return Chunks(schema, [whole(schema, owner.held, owner)], capsule)
+            raise consumed_error("schema")
+        owner = take_over(ArrowArray.from_address(pointer_of(array, ARRAY)))
+        return Chunks(schema, [read_elements(schema, owner.held, owner)], capsule)
     if hasattr(x, "__arrow_c_stream__"):
         return _chunks_of_stream(x.__arrow_c_stream__())
     remedy = "lists go to from_nested, arrays to from_lengths"
@@ -148,15 +148,15 @@ def chunks_of(x):
 def _chunks_of_stream(capsule):
     source = ArrowArrayStream.from_address(pointer_of(capsule, STREAM))
     if not source.release:
-        raise consumed("stream")
+        raise consumed_error("stream")
     stream = Owned(ArrowArrayStream.from_buffer_copy(source))
     source.release = None
     schema = _next(stream, Get(stream.held.get_schema), ArrowSchema)
     if not schema.held.release:
-        raise malformed("the stream has no schema")
+        raise malformed_error("the stream has no schema")
     columns, get_next = [], Get(stream.held.get_next)
     while (owner := _next(stream, get_next, ArrowArray)).held.release:
-        columns.append(whole(schema.held, owner.held, owner))
+        columns.append(read_elements(schema.held, owner.held, owner))
     return Chunks(schema.held, columns, schema)
 
 

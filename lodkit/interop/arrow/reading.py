@@ -8,14 +8,14 @@ import typing
 import numpy as np
 
 from ...base.errors import LoDError
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...lod.batching import concat
-from ...lod.levels import compiled
+from ...lod.levels import load_compiled
 from ..awkward import from_awkward
 from ..awkward import is_array as is_awkward
 from . import buffers
 from .importing import Column, chunks_of
-from .words import holds_words, unified, words_of
+from .words import holds_words, unify_words, words_of
 
 _DEPTH = 64
 
@@ -25,7 +25,7 @@ def from_arrow(x, nulls, dictionary):
     _check(nulls)
     if is_awkward(x):
         return from_awkward(LoDTensor, x, nulls, dictionary)
-    return _joined(_only_column(chunks_of(x)), nulls, dictionary)
+    return _join_chunks(_single_column(chunks_of(x)), nulls, dictionary)
 
 
 def columns(
@@ -64,7 +64,7 @@ def columns(
     for name, column in _fields(chunks):
         if name in made:
             raise LoDError(f"two columns have the name {name!r}; rename one")
-        made[name] = _joined(column, nulls, dictionary and _holds_words(column.schema), name)
+        made[name] = _join_chunks(column, nulls, dictionary and _holds_words(column.schema), name)
     return made
 
 
@@ -73,7 +73,7 @@ def _check(nulls):
         raise ValueError(f"nulls must be 'raise' or 'empty', got {nulls!r}")
 
 
-def _only_column(chunks):
+def _single_column(chunks):
     if chunks.schema.format != b"+s":
         return chunks
     names = chunks.names()
@@ -88,7 +88,7 @@ def _only_column(chunks):
 def _fields(chunks):
     """``(name, chunks)`` of each column of a table, which has no null records."""
     for chunk in chunks.columns:
-        if buffers.missing(chunk) is not None:
+        if buffers.find_nulls(chunk) is not None:
             raise LoDError("a record is null; drop it first, or pass the fields one by one")
     return chunks.fields()
 
@@ -102,7 +102,7 @@ def _holds_words(schema):
     return holds_words(schema)
 
 
-def _joined(chunks, nulls, dictionary, name="x"):
+def _join_chunks(chunks, nulls, dictionary, name="x"):
     """One LoDTensor of all chunks: values are copied only where there are several."""
     parts, words, first = [], [], 0
     for column in chunks.columns or [Column(chunks.schema, None, None, 0)]:
@@ -111,7 +111,7 @@ def _joined(chunks, nulls, dictionary, name="x"):
         words.append(reader.words)
         first += len(parts[-1])
     if dictionary:
-        parts, words = unified(parts, words)
+        parts, words = unify_words(parts, words)
     t = parts[0] if len(parts) == 1 else concat(parts)
     return (t, words) if dictionary else t
 
@@ -132,19 +132,19 @@ class _Reader:
                 raise LoDError(f"lists are nested more than {_DEPTH} deep")
         rows, visible = column.count, None if hidden is None else ~hidden
         while (size := buffers.fixed_size(column.schema.format)) is not None:
-            self._refuse(buffers.missing(column, hidden), "an item of fixed size", tuple(item))
+            self._refuse(buffers.find_nulls(column, hidden), "an item of fixed size", tuple(item))
             item.append(size)
             if len(item) > _DEPTH:
                 raise LoDError(f"lists are nested more than {_DEPTH} deep")
             hidden = None if hidden is None else np.repeat(hidden, size)
             column = column.child(0, column.start * size, column.count * size)
-        self._refuse(buffers.missing(column, hidden), "a value", tuple(item))
+        self._refuse(buffers.find_nulls(column, hidden), "a value", tuple(item))
         values = self._values(column, None if hidden is None else ~hidden)
         if item:
             values = values.reshape(rows, *item)
         if visible is not None:
             values = values[visible]
-        return LoDTensor._wrap(values, tuple(frozen(o) for o in self._levels()))
+        return LoDTensor._wrap(values, tuple(freeze(o) for o in self._levels()))
 
     def _values(self, column, visible):
         if not self.dictionary:
@@ -163,7 +163,7 @@ class _Reader:
             offsets = np.arange(column.count + 1) * size
         else:
             return None
-        null = buffers.missing(column, hidden)
+        null = buffers.find_nulls(column, hidden)
         if self.nulls == "raise":
             self._refuse(null, "a list")
         self.offsets.append(offsets)
@@ -182,7 +182,7 @@ class _Reader:
             if null is not None:
                 lengths[null] = 0
             lengths = lengths if hidden is None else lengths[~hidden]
-            yield compiled().lengths_to_offsets(lengths, self.name)
+            yield load_compiled().lengths_to_offsets(lengths, self.name)
 
     def _refuse(self, null, what, item=()):
         """Raise for the first null of items of a shape, with the indices that lead to it."""

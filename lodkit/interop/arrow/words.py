@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.errors import DTypeError, LoDError
 from . import buffers
-from .importing import decoded, malformed
+from .importing import decode_text, malformed_error
 
 FORMATS = (b"u", b"U", b"vu")  # offsets of 32 bits, of 64 bits, views
 
@@ -25,7 +25,7 @@ def words_of(column, visible):
         raise DTypeError(f"dictionary=True is for words, not format {format!r:.80}; leave it out")
     if column.schema.dictionary:
         words = column.words()
-        if buffers.missing(words) is not None:
+        if buffers.find_nulls(words) is not None:
             raise LoDError("the dictionary has a null; fill it first")
         return buffers.ids(column, words.count), _strings(words)
     known = {}
@@ -35,7 +35,7 @@ def words_of(column, visible):
     return ids, list(known)
 
 
-def unified(parts, words):
+def unify_words(parts, words):
     """Tensors of ids over the words of all of them, in order of first mention, and these words."""
     if all(found == words[0] for found in words):
         return parts, words[0]
@@ -56,14 +56,15 @@ def _strings(column, visible=None):
     if data.isascii():
         text = data.decode("ascii")
         return [text[a:b] for a, b in bounds]
-    return _decoded([data[a:b] for a, b in bounds])
+    return _decode([data[a:b] for a, b in bounds])
 
 
-def _decoded(words):
+def _decode(words):
     try:
         return [word.decode() for word in words]
     except UnicodeDecodeError:
-        return [decoded(word, f"word {i}") for i, word in enumerate(words)]  # raises, and says which
+        # Raises, and names the word.
+        return [decode_text(word, f"word {i}") for i, word in enumerate(words)]
 
 
 _VIEW = np.dtype([("length", np.int32), ("prefix", np.int32), ("buffer", np.int32), ("offset", np.int32)])
@@ -82,7 +83,7 @@ def _views(column, numbers):
         if 0 <= length <= 12:
             words.append(raw[16 * i + 4 : 16 * i + 4 + length])
         elif not 0 <= buffer < count or offset < 0 or length < 0 or offset + length > sizes[buffer]:
-            raise malformed(f"word {i} is outside its buffer")
+            raise malformed_error(f"word {i} is outside its buffer")
         else:
             words.append(data[buffer][offset : offset + length])
-    return _decoded(words)
+    return _decode(words)

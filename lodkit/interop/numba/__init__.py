@@ -22,7 +22,8 @@ Examples
 
 from __future__ import annotations
 
-from . import boxing, members, offsets, sequences  # what they define is registered with Numba
+# Importing these modules registers their definitions with Numba.
+from . import boxing, members, offsets, sequences
 from .kinds import LoDTensorType, SelectedRowsType
 
 __all__ = ["LoDTensorType", "SelectedRowsType", "init"]

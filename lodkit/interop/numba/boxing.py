@@ -133,7 +133,7 @@ def box_lod_tensor(kind, value, c):
     levels = c.box(kind.levels, tensor.levels) if kind.lod_level else c.pyapi.tuple_new(0)
     numbers = [c.box(types.int64, x) for x in (tensor.start, tensor.stop, c.builder.add(tensor.first_row, tensor.base))]
     rebuild = objects.lod_tensor_in_torch if kind.in_torch else objects.lod_tensor
-    return _released(c, _call(c, rebuild, values, levels, *numbers), values, levels, *numbers)
+    return _release(c, _call(c, rebuild, values, levels, *numbers), values, levels, *numbers)
 
 
 @unbox(SelectedRowsType)
@@ -169,13 +169,13 @@ def box_selected_rows(kind, value, c):
         )
     ]
     rebuild = objects.selected_rows_in_torch if kind.in_torch else objects.selected_rows
-    return _released(c, _call(c, rebuild, *parts), *parts)
+    return _release(c, _call(c, rebuild, *parts), *parts)
 
 
 @box(TrustedType)
 def box_trusted(kind, value, c):
     shared = c.box(kind.untrusted, value)
-    return _released(c, _call(c, objects.in_bytes, shared), shared)
+    return _release(c, _call(c, objects.copy_to_bytes, shared), shared)
 
 
 @lower_constant(LoDTensorType)
@@ -184,7 +184,7 @@ def refuse_constant(context, builder, kind, value):
     raise TypingError(f"a global {type(value).__name__} is no constant: pass it to the function as an argument")
 
 
-def _released(c, result, *parts):
+def _release(c, result, *parts):
     for part in parts:
         c.pyapi.decref(part)
     return result

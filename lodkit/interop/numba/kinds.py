@@ -48,7 +48,8 @@ class LoDTensorType(types.IterableType):
 
     def __init__(self, values, lod_level, in_torch=False):
         if getattr(values, "layout", None) == "F":
-            values = values.copy(layout="A")  # some of its rows are contiguous in neither order
+            # Some of its rows are contiguous in neither order.
+            values = values.copy(layout="A")
         self.values, self.lod_level, self.in_torch = values, lod_level, in_torch
         library = ", torch" if in_torch else ""
         super().__init__(name=f"LoDTensor({values}, lod_level={lod_level}{library})")

@@ -9,12 +9,12 @@ from numba import types
 from ...arrays import plain_array
 from ...arrays.tensors import array_of, is_tensor, tensor_of
 from ...base.errors import DeviceError, DTypeError, LodkitError
-from ...lod.levels import frozen, in_bytes
+from ...lod.levels import copy_to_bytes, freeze
 from ...lod.lod_tensor import LoDTensor
 from ...lod.selected_rows import SelectedRows
 from .kinds import LoDTensorType, SelectedRowsType
 
-__all__ = ["in_bytes"]
+__all__ = ["copy_to_bytes"]
 
 _kinds: dict = {}  # what decides a type -> the type, which takes Numba long to make
 
@@ -27,13 +27,15 @@ def type_of_lod_tensor(t):
     elif type(values) is np.ndarray:
         kind = _kind_of(values, "values", lod_level, False)
         t._numba_dtype = values.dtype
-    else:  # not kept: a tape may open later, a tensor may come to require grad
+    else:
+        # Not kept: a tape may open later, a tensor may come to require grad.
         array, in_torch = _shared_array(values, "values")
         if not array.ndim:
             explain_change(t)
         return _kind_of(array, "values", lod_level, in_torch)
     t._numba = kind
-    if t._values is not values or len(t._lod) != lod_level:  # another thread replaced them meanwhile
+    # Another thread replaced them meanwhile.
+    if t._values is not values or len(t._lod) != lod_level:
         t._numba = None
     return kind
 
@@ -139,7 +141,7 @@ def _cut(levels, start, stop):
     cut = []
     for offsets in levels:
         first, last = int(offsets[start]), int(offsets[stop])
-        cut.append(frozen(offsets[start : stop + 1] - first))
+        cut.append(freeze(offsets[start : stop + 1] - first))
         start, stop = first, last
     return tuple(cut)
 

@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload, overload_method
 
 from ...jit import jitable
-from ...jit.private_numba import TrustedType, TypingError, spliced
+from ...jit.private_numba import TrustedType, TypingError, splice
 from .errors import NoLevel
 from .kinds import OFFSETS, TRUSTED, LoDTensorType
 from .sequences import offset, rows_between
@@ -63,13 +63,13 @@ def lengths(t, level=-1, absolute=False):
     return lengths_of
 
 
-def _contiguous(a):
+def _copy_trusted(a):
     return (lambda a: a.copy()) if isinstance(a, TrustedType) else None
 
 
 # Numba's own give the same memory a type that is written to. For this target, ours come first.
-overload(np.ascontiguousarray, target="cpu")(_contiguous)
-overload(np.asfortranarray, target="cpu")(_contiguous)
+overload(np.ascontiguousarray, target="cpu")(_copy_trusted)
+overload(np.asfortranarray, target="cpu")(_copy_trusted)
 
 
 @overload(np.frombuffer, target="cpu")
@@ -98,7 +98,7 @@ def _differences(t, level, below):
     return made
 
 
-@spliced
+@splice
 def _checked_level(level, count):
     if not -count <= level < count:
         raise NoLevel(level, count)

@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
-from ...jit.private_numba import TypingError, next_item, raise_with, same_pointer
+from ...jit.private_numba import TypingError, copy_pointer, next_item, raise_with
 from .errors import NoSequence
 from .kinds import OFFSETS, LoDTensorType, SequencesType
 
@@ -33,14 +33,14 @@ def rows_between(context, builder, kind, values, start, stop):
     shape[0] = builder.sub(stop, start)
     view.shape = cgutils.pack_array(builder, shape)
     view.strides, view.itemsize, view.nitems = source.strides, source.itemsize, functools.reduce(builder.mul, shape)
-    view.meminfo, view.parent = same_pointer(builder, source.meminfo), source.parent
+    view.meminfo, view.parent = copy_pointer(builder, source.meminfo), source.parent
     return view._getvalue()
 
 
-def _counted_alone(context, builder, offsets):
+def _count_references(context, builder, offsets):
     """An array of offsets whose references are counted apart from those of the tensor that it comes from."""
     made = context.make_array(OFFSETS)(context, builder, offsets)
-    made.meminfo = same_pointer(builder, made.meminfo)
+    made.meminfo = copy_pointer(builder, made.meminfo)
     return made._getvalue()
 
 
@@ -62,7 +62,7 @@ def part(context, builder, kind, tensor, start, stop, levels):
     made = cgutils.create_struct_proxy(made_type)(context, builder)
     made.start, made.stop, made.first_row, made.base = start, stop, first_row, tensor.base
     kept = cgutils.unpack_tuple(builder, tensor.levels)[below.start :]
-    kept = [_counted_alone(context, builder, offsets) for offsets in kept]
+    kept = [_count_references(context, builder, offsets) for offsets in kept]
     made.levels = context.make_tuple(builder, made_type.levels, kept)
     if kind.has_values:
         made.values = values
@@ -120,13 +120,13 @@ def batch(t, i):
 
     def sequences_between(t, i):
         start, stop, _ = i.indices(len(t))
-        return _between(t, start, max(start, stop))
+        return _slice_between(t, start, max(start, stop))
 
     return sequences_between
 
 
 @intrinsic
-def _between(typing, t, start, stop):
+def _slice_between(typing, t, start, stop):
     def build(context, builder, signature, args):
         tensor = cgutils.create_struct_proxy(t)(context, builder, args[0])
         ends = (builder.add(tensor.start, at) for at in args[1:])

@@ -20,7 +20,7 @@ from ...base.tracebacks import shorten
 from ...lod import LoDTensor, SelectedRows
 from ...registry.open_tapes import Call, no_grad
 from . import library
-from .operands import CONSTANT, PLAIN_FRAME, array, arrays_of, cut, cut_results, joined, kept, tensor
+from .operands import CONSTANT, PLAIN_FRAME, array, arrays_of, cut, cut_results, join_frames, keep_constants, tensor
 from .shortcuts import SHORTCUTS
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
         if adapted:
             inputs, attrs = op.taken(inputs, attrs)
         if torch.compiler.is_compiling():
-            made = library.traced(op, compiled, inputs, attrs)
+            made = library.trace_call(op, compiled, inputs, attrs)
             return op.shown(made, attrs) if adapted else made
         try:
             if state.open:
@@ -127,20 +127,20 @@ def _run(op, reads_outputs, inputs, attrs):
     if torch.is_grad_enabled():
         for t in tensors:
             if t.requires_grad:
-                step = Step(op, kept(frames), attrs, reads_outputs)
+                step = Step(op, keep_constants(frames), attrs, reads_outputs)
                 made = _apply(step, *tensors)
                 if step.results is None:
                     return made
                 return _results(step.results, made if type(made) is tuple else (made,), step.several)
     arrays = arrays_of(op, frames, tensors)
-    result = op.full(*joined(frames, arrays), **attrs)
+    result = op.full(*join_frames(frames, arrays), **attrs)
     several = type(result) is tuple
     frames, made = cut_results(result if several else (result,), frames, tensors, arrays)
     return _results(frames, made, several)
 
 
 def _results(frames, tensors, several):
-    values = joined(frames, tensors)
+    values = join_frames(frames, tensors)
     return tuple(values) if several else values[0]
 
 
@@ -163,7 +163,7 @@ class Recorded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, step, *tensors):
         arrays = arrays_of(step.op, step.frames, tensors)
-        result = step.op.full(*joined(step.frames, arrays), **step.attrs)
+        result = step.op.full(*join_frames(step.frames, arrays), **step.attrs)
         ctx.step = step
         if type(result) is np.ndarray and result.flags.owndata and result.dtype.kind == "f":
             for t in tensors:
@@ -186,7 +186,7 @@ class Recorded(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *grads):
         if torch.is_grad_enabled():
-            return _guarded(ctx, *grads)
+            return _guard_gradients(ctx, *grads)
         return _backward(ctx, *grads)
 
 
@@ -201,14 +201,14 @@ def _backward(ctx, *grads):
         if short is not None:
             return (None, short, *[None] * (count - 1))
     arrays = [array(t) for t in saved]
-    inputs = joined(frames, arrays)
+    inputs = join_frames(frames, arrays)
     outputs = Unsaved(op)
     if step.reads_outputs:
-        outputs = tuple(joined(step.results or (PLAIN_FRAME,), arrays[count:]))
+        outputs = tuple(join_frames(step.results or (PLAIN_FRAME,), arrays[count:]))
     given = [None if g is None else array(g) for g in grads]
     call = Call(op, tuple(inputs), {**op.defaults, **step.attrs}, outputs)
-    call.wanted = needed[1:] if count == len(inputs) else _wanted(frames, needed)
-    by_result = _by_result(step.results, given) if step.several else given
+    call.wanted = needed[1:] if count == len(inputs) else _needs_gradients(frames, needed)
+    by_result = _gradients_by_result(step.results, given) if step.several else given
     if state.open:
         with no_grad():
             found = op.gradient_rule(call, *by_result)
@@ -225,13 +225,13 @@ def _backward(ctx, *grads):
     return tuple(made)
 
 
-def _wanted(frames, needed):
+def _needs_gradients(frames, needed):
     """Whether each input needs a gradient, constants included."""
     slots = iter(needed[1:])
     return tuple([kind != CONSTANT and next(slots) for kind, _ in frames])
 
 
-def _by_result(frames, grads):
+def _gradients_by_result(frames, grads):
     """A gradient for each result: those that are no tensors have none."""
     slots = iter(grads)
     return [None if kind == CONSTANT else next(slots) for kind, _ in frames]
@@ -241,7 +241,7 @@ def _by_result(frames, grads):
 _apply = super(torch.autograd.Function, Recorded).apply
 
 
-def _guarded(ctx, *grads):
+def _guard_gradients(ctx, *grads):
     """With create_graph=True: the gradients may be used, and differentiating them again raises."""
     with torch.no_grad():
         found = _backward(ctx, *grads)
@@ -271,7 +271,7 @@ class Once(torch.autograd.Function):
 
 
 class Unsaved:
-    """In place of results that a gradient rule was found not to read: they were not kept."""
+    """Placeholder for outputs that were not saved, because the gradient rule does not read them."""
 
     def __init__(self, op):
         self.op = op
@@ -291,15 +291,15 @@ def _gradient(g, like, others):
         rows = g._rows
         plain = type(rows) is np.ndarray
         rows = torch.from_numpy(rows.reshape(1, -1).copy()) if plain else torch.as_tensor(rows).clone().unsqueeze(0)
-        values = tensor(_apart(g.value, others))
+        values = tensor(_copy_if_shared(g.value, others))
         if values.dtype is not like.dtype:
             values = values.to(like.dtype)
         return torch.sparse_coo_tensor(rows, values, like.shape, check_invariants=False)
-    made = tensor(_apart(g._values if type(g) is LoDTensor else g, others))
+    made = tensor(_copy_if_shared(g._values if type(g) is LoDTensor else g, others))
     return made if made.dtype is like.dtype else made.to(like.dtype)
 
 
-def _apart(g, others):
+def _copy_if_shared(g, others):
     """``g``, or a copy if it may be written through another array; noted among the others."""
     if type(g) is not np.ndarray:
         return g.clone() if isinstance(g, torch.Tensor) else g

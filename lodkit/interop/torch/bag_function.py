@@ -38,7 +38,7 @@ def _factors(weights):
     return None if weights is None else array(weights, "per_sample_weights")
 
 
-def reduced(weight, weights, bags, mode):
+def reduce_bags(weight, weights, bags, mode):
     """The bags of a table, as a tensor that records nothing.
 
     By the kernel's function, as the operator would call it: ten bags are to take no microsecond more.
@@ -60,7 +60,7 @@ class Bag(torch.autograd.Function):
     @staticmethod
     def forward(ctx, weight, weights, call):
         bags, mode, _ = call
-        out, ctx.call, ctx.table = reduced(weight, weights, bags, mode), call, (weight.shape, weight.dtype)
+        out, ctx.call, ctx.table = reduce_bags(weight, weights, bags, mode), call, (weight.shape, weight.dtype)
         ctx.saved = weights is not None or mode == "max"
         if ctx.saved:
             ctx.save_for_backward(weights, weight if mode == "max" or ctx.needs_input_grad[1] else None)
@@ -73,7 +73,8 @@ class Bag(torch.autograd.Function):
 
 def _backward(ctx, grad):
     (bags, mode, kind), (shape, dtype) = ctx.call, ctx.table
-    weights, weight = ctx.saved_tensors if ctx.saved else (None, None)  # raises if one was written since
+    # Raises if one was written since.
+    weights, weight = ctx.saved_tensors if ctx.saved else (None, None)
     factors, by_weights = _factors(weights), None
     plain = grad.detach() if grad.requires_grad else grad
     given = array(plain, "the gradient")
@@ -93,7 +94,7 @@ def _backward(ctx, grad):
     rows = rows if rows.dtype is dtype else rows.to(dtype)
     by_table = torch.sparse_coo_tensor(_numbers(bags._values.reshape(1, -1)), rows, shape, check_invariants=False)
     if kind != "sparse":
-        by_table = _dense(by_table, bags._values, kind == "frequency")
+        by_table = _to_dense(by_table, bags._values, kind == "frequency")
     return by_table, by_weights, None
 
 
@@ -106,7 +107,7 @@ def _nothing(shape, dtype):
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
-def _dense(sparse, ids, by_frequency):
+def _to_dense(sparse, ids, by_frequency):
     """The gradient as a dense tensor: of halves summed in float32; each row divided by how often its id occurs."""
     exact = torch.float32 if sparse.dtype.itemsize == 2 else sparse.dtype
     found = SelectedRows._wrap(ids.view(), array(sparse._values().to(exact)), sparse.shape[0]).to_dense()

@@ -9,13 +9,14 @@ import torch
 
 from ...arrays.tensors import check_storage
 from ...lod import LoDTensor, SelectedRows
-from ...lod.levels import frozen
+from ...lod.levels import freeze
 from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import embedding_bag_grad
 from .operands import array
 
 _aten = torch.ops.aten
-MANY = 8  # backwards that are kept as they are
+# Gradients of more backward passes are merged.
+MAX_PENDING_BACKWARDS = 8
 
 
 class Part(typing.NamedTuple):
@@ -34,7 +35,7 @@ class Part(typing.NamedTuple):
     def of_rows(cls, rows, value):
         """Rows of a table's gradient: bags of one id each."""
         ids = np.array(rows, np.int64)
-        bags = LoDTensor._wrap(frozen(ids), (frozen(np.arange(len(ids) + 1)),))
+        bags = LoDTensor._wrap(freeze(ids), (freeze(np.arange(len(ids) + 1)),))
         return cls.of(bags, value.detach(), None, "sum")
 
     def times(self, factor):
@@ -76,7 +77,7 @@ class BagGradient(torch.Tensor):
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     @staticmethod
-    def _made(shape, dtype, parts):
+    def _make(shape, dtype, parts):
         made = torch.Tensor._make_wrapper_subclass(BagGradient, shape, dtype=dtype, device="cpu")
         made.parts = tuple(parts)
         return made
@@ -90,7 +91,7 @@ class BagGradient(torch.Tensor):
         """
         copied, grad = None if weights is None else np.array(weights), grad.detach().clone()
         bags = LoDTensor._wrap(bags._values, bags._lod[-1:])
-        return cls._made(shape, grad.dtype, [Part.of(bags, grad, copied, pool)])
+        return cls._make(shape, grad.dtype, [Part.of(bags, grad, copied, pool)])
 
     def selected_rows(self) -> SelectedRows:
         """The same gradient as SelectedRows: a row for each id, of all backwards, not merged."""
@@ -118,7 +119,7 @@ class BagGradient(torch.Tensor):
         lengths = np.concatenate([np.diff(part.bags._lod[-1]) for part in parts])
         grad = np.concatenate([part.array() for part in parts])
         weights = None if same else np.concatenate([part.factors() for part in parts])
-        bags = LoDTensor._wrap(frozen(flat), (frozen(lengths_to_offsets(lengths)),))
+        bags = LoDTensor._wrap(freeze(flat), (freeze(lengths_to_offsets(lengths)),))
         return bags, grad, weights, parts[0].pool if same else "sum"
 
     def __repr__(self, *, tensor_contents=None):
@@ -129,7 +130,7 @@ class BagGradient(torch.Tensor):
         raise TypeError("a BagGradient lives from backward to step and is not pickled; pickle grad.to_sparse()")
 
     def __deepcopy__(self, memo):
-        return BagGradient._made(self.shape, self.dtype, self.parts)
+        return BagGradient._make(self.shape, self.dtype, self.parts)
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -149,7 +150,8 @@ def _like(x):
 
 def rows_of(x, name="the gradient"):
     """SelectedRows over arrays, of a sparse COO tensor; over tensors on a GPU. bfloat16 becomes float32."""
-    if x.is_cuda and x.dtype is torch.bfloat16:  # which kernels lack there; on the CPU the array is in float32
+    # Kernels lack bfloat16 on a GPU; on the CPU the array is in float32.
+    if x.is_cuda and x.dtype is torch.bfloat16:
         for part in (x._indices(), x._values()):
             check_storage(part, name)
         x = x.float()
@@ -167,7 +169,7 @@ def _parts_of(x):
     return (Part.of_rows(np.arange(len(x)), x),)
 
 
-def _scaled(x, factor):
+def _scale(x, factor):
     """A gradient times a number, or a tensor of one."""
     if isinstance(factor, BagGradient) or (isinstance(factor, torch.Tensor) and factor.numel() != 1):
         raise NotImplementedError("the gradient of a fused EmbeddingBag is scaled by one number; make it fused=False")
@@ -176,17 +178,17 @@ def _scaled(x, factor):
 
 
 def _made_like(x, parts):
-    return BagGradient._made(x.shape, x.dtype, parts)
+    return BagGradient._make(x.shape, x.dtype, parts)
 
 
 def _replace(x, parts):
-    x.parts = _bounded(x, parts)
+    x.parts = _merge_pending(x, parts)
     return x
 
 
-def _bounded(x, parts):
-    """Parts, or one of merged rows where many hold more ids than the table rows: a momentum adds to them for ever."""
-    if len(parts) <= MANY or sum(len(part.bags._values) for part in parts) <= 2 * len(x):
+def _merge_pending(x, parts):
+    """Merge accumulated parts that hold more ids than the table has rows: with momentum they would grow for ever."""
+    if len(parts) <= MAX_PENDING_BACKWARDS or sum(len(part.bags._values) for part in parts) <= 2 * len(x):
         return tuple(parts)
     merged = _made_like(x, tuple(parts)).selected_rows().merge()
     return (Part.of_rows(merged._rows, torch.from_numpy(merged.value)),)
@@ -201,7 +203,7 @@ def _add(x, other, *, alpha=1):
     if not isinstance(other, BagGradient) and other.layout is torch.strided:
         return torch.add(other if alpha == 1 else other * alpha, x.to_sparse())
     added = _parts_of(other) if alpha == 1 else tuple(part.times(alpha) for part in _parts_of(other))
-    return _made_like(x, _bounded(x, (*_parts_of(x), *added)))
+    return _made_like(x, _merge_pending(x, (*_parts_of(x), *added)))
 
 
 def _add_in_place(x, other, *, alpha=1):
@@ -245,7 +247,7 @@ def _unscale(grads, found_inf, inv_scale):
         if isinstance(x, BagGradient):
             if not _is_finite(x):
                 found_inf.fill_(1)
-            _replace(x, _scaled(x, inv_scale))
+            _replace(x, _scale(x, inv_scale))
 
 
 #: PyTorch's functions that this gradient has.
@@ -255,11 +257,11 @@ _RULES = {
     _aten.clone.default: lambda x, memory_format=None: _made_like(x, x.parts),
     _aten.add.Tensor: _add,
     _aten.add_.Tensor: _add_in_place,
-    _aten.mul.Tensor: lambda x, factor: _made_like(x, _scaled(x, factor)),
-    _aten.mul_.Tensor: lambda x, factor: _replace(x, _scaled(x, factor)),
-    _aten.div.Tensor: lambda x, divisor: _made_like(x, _scaled(x, 1 / float(divisor))),
-    _aten.div_.Tensor: lambda x, divisor: _replace(x, _scaled(x, 1 / float(divisor))),
-    _aten.neg.default: lambda x: _made_like(x, _scaled(x, -1)),
+    _aten.mul.Tensor: lambda x, factor: _made_like(x, _scale(x, factor)),
+    _aten.mul_.Tensor: lambda x, factor: _replace(x, _scale(x, factor)),
+    _aten.div.Tensor: lambda x, divisor: _made_like(x, _scale(x, 1 / float(divisor))),
+    _aten.div_.Tensor: lambda x, divisor: _replace(x, _scale(x, 1 / float(divisor))),
+    _aten.neg.default: lambda x: _made_like(x, _scale(x, -1)),
     _aten.zero_.default: lambda x: _replace(x, ()),
     _aten.linalg_vector_norm.default: _norm,
     _aten._amp_foreach_non_finite_check_and_unscale_.default: _unscale,

@@ -7,13 +7,14 @@ import torch
 from ...ops.embedding import embedding_bag
 from .autograd import differentiable
 from .bag_inputs import check_pool
-from .library import written
+from .library import write_call
 
 _IDS = (torch.int64, torch.int32)
-differentiable(embedding_bag)  # which defines torch.ops.lodkit.embedding_bag
+# Defines torch.ops.lodkit.embedding_bag.
+differentiable(embedding_bag)
 
 
-def in_graph(module, kind, x, offsets, weights):
+def call_in_graph(module, kind, x, offsets, weights):
     """What ``module(x, offsets, weights)`` gives, in a graph; ``kind`` is that of the table's gradient, as of ``Bag``.
 
     Ids and offsets are checked where the graph runs.
@@ -40,5 +41,5 @@ def in_graph(module, kind, x, offsets, weights):
         offsets = torch.nn.functional.pad(kept.cumsum(0), (1, 0)).index_select(0, offsets.long())
         ids, weights = ids[kept], None if weights is None else weights[kept]
     attrs = {"pool": module.mode, "is_sparse": kind in ("sparse", "fused")}
-    tensors, call = written((table, ids, weights), attrs, {1: offsets.long()})
+    tensors, call = write_call((table, ids, weights), attrs, {1: offsets.long()})
     return torch.ops.lodkit.embedding_bag(tensors, call)[0]

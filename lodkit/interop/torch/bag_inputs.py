@@ -12,7 +12,7 @@ from ...arrays.tensors import array_of, check_storage, plain_array_of
 from ...base.errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
 from ...jit import njit
 from ...lod import LoDTensor
-from ...lod.levels import frozen
+from ...lod.levels import freeze
 from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import check_bag
 from .nested import from_nested, is_jagged, is_keyed
@@ -25,7 +25,8 @@ def _fill_offsets(starts, count, offsets):
     """Copy starts of bags, and end the last bag at ``count``. Returns the position of the first bad one, or -1."""
     before = 0
     for i in range(len(starts)):
-        start = starts[i]  # read once: another thread may write it
+        # Read once: another thread may write the start.
+        start = starts[i]
         if start < before or (i == 0 and start != 0) or start > count:
             return i
         offsets[i] = before = start
@@ -51,7 +52,7 @@ def bags_of(x, offsets, include_last_offset, like=None):
     if isinstance(x, torch.Tensor) and not x.is_nested:
         dims = x.ndim
         if dims == 1:
-            return _by_offsets(x, offsets, include_last_offset, like)
+            return _bags_by_offsets(x, offsets, include_last_offset, like)
         if dims == 2:
             if offsets is not None:
                 raise ValueError("input has two dimensions, one bag a row: offsets must be None then")
@@ -83,7 +84,8 @@ def bags_of(x, offsets, include_last_offset, like=None):
 
 def _ids_of(x, name="input", like=None):
     if x.dtype not in _IDS:
-        if not x.numel():  # whose type says nothing: PyTorch's of an empty list is float32
+        # The type of an empty tensor says nothing: PyTorch makes float32 of an empty list.
+        if not x.numel():
             return _ids_of(x.long(), name, like)
         raise DTypeError(f"{name} must be int32 or int64, not {x.dtype}; convert with .long()")
     if like is not None:
@@ -98,7 +100,7 @@ def _ids_of(x, name="input", like=None):
     return array_of(x, name)
 
 
-def _by_offsets(x, starts, whole, like=None):
+def _bags_by_offsets(x, starts, whole, like=None):
     """Bags of ids and offsets; ``whole`` offsets end with the number of ids."""
     if not isinstance(starts, torch.Tensor) or starts.ndim != 1:
         found = f"of shape {tuple(starts.shape)}" if isinstance(starts, torch.Tensor) else repr(starts)
@@ -114,7 +116,7 @@ def _by_offsets(x, starts, whole, like=None):
     bad = _fill_offsets(numbers, len(ids), made)
     if bad >= 0:
         raise _bad_offset(numbers, bad, len(ids), whole)
-    return LoDTensor._wrap(ids, (frozen(made),))
+    return LoDTensor._wrap(ids, (freeze(made),))
 
 
 def _bad_offset(numbers, i, count, whole):
@@ -134,10 +136,10 @@ def _bad_offset(numbers, i, count, whole):
 
 @functools.lru_cache(64)
 def _equal_offsets(count, length):
-    return frozen(np.arange(count + 1) * length)
+    return freeze(np.arange(count + 1) * length)
 
 
-def own(bags):
+def copy_ids(bags):
     """Bags whose ids are a copy, as int64: what backward, which may come late, is given."""
     return LoDTensor._wrap(np.array(bags._values, np.int64), bags._lod)
 
@@ -181,5 +183,5 @@ def without(bags, padding_idx):
     if kept.all():
         return bags, None
     before = lengths_to_offsets(kept.astype(np.int64))
-    levels = (*bags._lod[:-1], frozen(before[bags._lod[-1]]))
+    levels = (*bags._lod[:-1], freeze(before[bags._lod[-1]]))
     return LoDTensor._wrap(bags._values[kept], levels), kept

@@ -7,7 +7,7 @@ import torch
 
 from ...arrays.tensors import numbers_of
 from ...lod import LoDTensor
-from ...lod.levels import frozen
+from ...lod.levels import freeze
 from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import embedding_bag
 from .autograd import differentiable
@@ -16,7 +16,7 @@ from .bag_inputs import bags_of, renorm, weights_of
 _bags = differentiable(embedding_bag)
 
 
-def on_gpu(module, kind, x, offsets, weights):
+def call_on_gpu(module, kind, x, offsets, weights):
     """What ``module(x, offsets, weights)`` gives; ``kind`` is that of the table's gradient, as of ``Bag``.
 
     Offsets are copied to the CPU, where structure is; ids stay where they are.
@@ -41,7 +41,7 @@ def _without(bags, weights, padding_idx):
     """Bags and weights without the ids that are ``padding_idx``."""
     kept = bags._values != padding_idx
     before = lengths_to_offsets(numbers_of(kept).astype(np.int64))
-    levels = (*bags._lod[:-1], frozen(before[bags._lod[-1]]))
+    levels = (*bags._lod[:-1], freeze(before[bags._lod[-1]]))
     return LoDTensor._wrap(bags._values[kept], levels), None if weights is None else weights[kept]
 
 

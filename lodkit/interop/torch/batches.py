@@ -85,7 +85,7 @@ def _field(values, place):
         lengths.append([_length(x, level, place) for x in rows])
         if level < depth - 1:
             rows = [part for x in rows for part in x]
-    return LoDTensor._wrap(_joined(rows, place), _levels.from_lengths(lengths))
+    return LoDTensor._wrap(_join_rows(rows, place), _levels.from_lengths(lengths))
 
 
 def _depth(x):
@@ -109,7 +109,7 @@ def _labels(values):
     return torch.as_tensor(refuse_objects(np.asarray(values), "the labels", values))
 
 
-def _joined(rows, place):
+def _join_rows(rows, place):
     """Rows of all sequences in one tensor, in the widest type of those that have any."""
     parts = [
         x

@@ -29,7 +29,8 @@ KEEP_STRUCTURE = {
     *("sequence_center", "sequence_conv", "row_conv", "add_position_encoding", "per_sequence"),
     *("gru", "lstm", "simple_rnn", "gather"),
 }
-_UNKNOWN = 1_000_003  # sizes that are no numbers yet get one from here, by which infer's results tell them
+# Unknown sizes get numbers from here, by which the results of infer tell them apart.
+_UNKNOWN = 1_000_003
 _DTYPES = {
     torch.float16: "float16",
     torch.float32: "float32",
@@ -47,15 +48,15 @@ _seen: dict = {}
 
 
 @functools.lru_cache(maxsize=4096)
-def parsed(call):
+def parse_call(call):
     """Frames, attributes and names of a call that ``library.written`` wrote, and what follows them."""
     found = ast.literal_eval(_Numbers().visit(ast.parse(call, mode="eval")))
     return found if len(found) > 2 else (*found, ())
 
 
-def resolved(call, tensors):
+def resolve_call(call, tensors):
     """Frames and attributes of a call, with the numbers of attributes that are tensors: the last ones."""
-    frames, attrs, names, *_ = parsed(call)
+    frames, attrs, names, *_ = parse_call(call)
     given = tensors[len(tensors) - len(names) :]
     return frames, {**attrs, **{name: t.item() for name, t in zip(names, given, strict=True)}}
 
@@ -84,20 +85,22 @@ def places_of(frames):
 
 def forward(op, tensors, call):
     """The fake implementation of an operator."""
-    frames, attrs, names = parsed(call)
-    attrs = {**attrs, **dict.fromkeys(names, 1.0)}  # no size follows from a floating number
+    frames, attrs, names = parse_call(call)
+    # No size follows from a floating number.
+    attrs = {**attrs, **dict.fromkeys(names, 1.0)}
     places, numbers = places_of(frames), {}
     context = functools.cache(torch.library.get_ctx)
-    promise = _inferred(op, tensors, frames, attrs, places, numbers)
+    promise = _infer_sizes(op, tensors, frames, attrs, places, numbers)
     several = isinstance(promise, tuple)
     descs = promise if several else (promise,)
-    if len(_seen) >= 4096:  # attributes that change at every step; each entry is read at once
+    # Attributes may change at every step; each entry is read at once.
+    if len(_seen) >= 4096:
         _seen.clear()
     _seen[op.name, call] = [desc.lod_level for desc in descs], several
     flat = []
     for k, desc in enumerate(descs):
         offsets = _offsets(op, tensors, frames, places, desc, k)
-        first = _first(op, tensors, frames, attrs, places, k)
+        first = _unknown_rows(op, tensors, frames, attrs, places, k)
         sizes = [numbers.get(d, d) if d != -1 else None for d in desc.dims]
         if desc.dims and desc.dims[0] == -1:
             sizes[0] = first
@@ -111,7 +114,7 @@ def forward(op, tensors, call):
     return flat
 
 
-def _inferred(op, tensors, frames, attrs, places, numbers):
+def _infer_sizes(op, tensors, frames, attrs, places, numbers):
     """What infer promises, of sizes that are stood for by numbers; those of ``numbers`` where infer takes none."""
     fresh = itertools.count(_UNKNOWN)
 
@@ -134,19 +137,21 @@ def _inferred(op, tensors, frames, attrs, places, numbers):
 
     try:
         promise = op.full.infer(*describe(True), **attrs)
-    except ValueError:  # it compares sizes
+    except ValueError:
+        # infer compares sizes.
         promise = None
     if promise is not None:
         several = promise if isinstance(promise, tuple) else (promise,)
         if all(d < _UNKNOWN or d in numbers for desc in several for d in desc.dims):
             return promise
-    numbers.clear()  # it computes with sizes: these are taken as they are
+    # infer computes with sizes: these are taken as they are.
+    numbers.clear()
     return op.full.infer(*describe(False), **attrs)
 
 
-def _first(op, tensors, frames, attrs, places, k):
+def _unknown_rows(op, tensors, frames, attrs, places, k):
     """The rows of the k-th result where infer does not know them, or None."""
-    of = PADS.get(op.name, _pooled(op, k))
+    of = PADS.get(op.name, _pooled_input(op, k))
     if of is not None and frames[of]:
         level = attrs.get("level", op.defaults.get("level", -1)) % frames[of]
         return tensors[places[of] + 1 + level].shape[0] - 1
@@ -156,7 +161,7 @@ def _first(op, tensors, frames, attrs, places, k):
     return None
 
 
-def _pooled(op, k):
+def _pooled_input(op, k):
     """The number of the input of which the k-th result has a row for each sequence; None if it has not."""
     return 0 if k in LAST_STATES.get(op.name, ()) else POOLS.get(op.name)
 
@@ -166,7 +171,7 @@ def _offsets(op, tensors, frames, places, desc, k):
 
     They are those of the input whose structure it takes.
     """
-    pooled = _pooled(op, k)
+    pooled = _pooled_input(op, k)
     if pooled is not None and frames[pooled]:
         at = places[pooled]
         return [tensors[at + 1 + level].shape[0] for level in range(desc.lod_level)]
@@ -192,14 +197,15 @@ def ids_of(op, frames):
 
 def backward(op, saved, grads, call):
     """The fake implementation of an operator's gradient."""
-    frames, attrs, _, needs, _ = parsed(call)
+    frames, attrs, _, needs, _ = parse_call(call)
     flat = []
     for at, needed in enumerate(needs):
         if not needed:
             continue
         if is_sparse(op, frames, attrs, at):
             count = saved[ids_of(op, frames)].numel()
-            if attrs.get("padding_idx") is not None:  # its rows are left out
+            # The rows of padding ids are left out.
+            if attrs.get("padding_idx") is not None:
                 count = torch.library.get_ctx().new_dynamic_size()
             flat.append(torch.empty(count, dtype=torch.int64, device=saved[0].device))
             flat.append(saved[at].new_empty((count, *saved[at].shape[1:])))

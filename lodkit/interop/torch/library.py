@@ -1,7 +1,7 @@
 """Operators as ``torch.library`` custom operators, which torch.compile traces without a graph break.
 
 ``torch.ops.lodkit.<operator>(tensors, call) -> tensors``: LoDTensors are their values followed by the offsets of each
-level, and ``call`` writes down what else there is to know (see ``written``). The functions of ``lodkit.interop.torch``
+level, and ``call`` holds everything else (see ``write_call``). The functions of ``lodkit.interop.torch``
 call these by themselves where torch.compile traces them; offsets are checked at every run.
 """
 
@@ -46,7 +46,7 @@ def overload(op, reads_outputs):
         ctx.save_for_backward(*inputs[0], *(output if reads_outputs else ()))
 
     def run_backward(ctx, grads):
-        saved, call = ctx.saved_tensors, fakes.parsed(ctx.call)
+        saved, call = ctx.saved_tensors, fakes.parse_call(ctx.call)
         tensors = list(saved[: ctx.count])
         needs = ctx.needs_input_grad[0]
         needs = [bool(n) and t.is_floating_point() for n, t in zip(needs, tensors, strict=True)]
@@ -67,7 +67,7 @@ def overload(op, reads_outputs):
     return _defined[op.name]
 
 
-def written(inputs, attrs, offsets=None):
+def write_call(inputs, attrs, offsets=None):
     """Flatten inputs: their tensors, and the string that says how to put them together again.
 
     ``([None, 0, 1, ...], {attributes})``: for each input None, 0 for a tensor, or the number of levels. Third, where
@@ -97,7 +97,8 @@ def written(inputs, attrs, offsets=None):
             frames.append(0)
     known, names = {}, []
     for name, value in attrs.items():
-        if type(value) is np.ndarray or isinstance(value, np.generic):  # Dynamo joins no types
+        # Dynamo joins no types by ``|``.
+        if type(value) is np.ndarray or isinstance(value, np.generic):
             names.append(name)
             tensors.append(_number(name, value))
         elif isinstance(value, torch.Tensor):
@@ -118,9 +119,9 @@ def _number(name, value):
     return value
 
 
-def traced(op, run, inputs, attrs):
+def trace_call(op, run, inputs, attrs):
     """A call while torch.compile traces: the custom operator, and LoDTensors around what it gives."""
-    tensors, call = written(inputs, attrs)
+    tensors, call = write_call(inputs, attrs)
     flat = run(tensors, call)
     values, at = [], 0
     levels, several = fakes.result_levels(op.name, call)
@@ -151,19 +152,19 @@ def _inputs_of(tensors, frames):
 
 
 def _forward(op, tensors, call):
-    frames, attrs = fakes.resolved(call, tensors)
+    frames, attrs = fakes.resolve_call(call, tensors)
     result = op.full(*_inputs_of(tensors, frames), **attrs)
     flat, arrays, like = [], [array(t) for t in tensors], rounded_like(tensors)
     for x in result if isinstance(result, tuple) else (result,):
         if not isinstance(x, LoDTensor | np.ndarray | torch.Tensor):
             raise LodkitError(f"{op.name} gives {type(x).__name__}, which torch.compile has no type for")
-        flat.append(_fresh(x._values if isinstance(x, LoDTensor) else x, arrays, like))
+        flat.append(_copy_unless_fresh(x._values if isinstance(x, LoDTensor) else x, arrays, like))
         if isinstance(x, LoDTensor):
             flat += [torch.from_numpy(level.copy()) for level in x._lod]
     return flat
 
 
-def _fresh(x, others, like):
+def _copy_unless_fresh(x, others, like):
     """A contiguous tensor that shares no memory with the inputs: what custom operators are to return."""
     if isinstance(x, torch.Tensor):
         return x.clone()
@@ -173,8 +174,8 @@ def _fresh(x, others, like):
 
 
 def _backward(op, reads_outputs, saved, grads, call):
-    _, _, _, needs, mask = fakes.parsed(call)
-    frames, attrs = fakes.resolved(call, saved[: len(needs)])
+    _, _, _, needs, mask = fakes.parse_call(call)
+    frames, attrs = fakes.resolve_call(call, saved[: len(needs)])
     count = len(needs)
     inputs = _inputs_of(saved[:count], frames)
     promise = op.full.infer(*(VarDesc.of(x) for x in inputs), **attrs)
@@ -202,7 +203,7 @@ def _backward(op, reads_outputs, saved, grads, call):
         if g is None:
             flat.append(torch.zeros_like(saved[at], memory_format=torch.contiguous_format))
         elif isinstance(g, SelectedRows):
-            flat += [tensor(np.array(g._rows)), _fresh(g.value, others, saved[at])]
+            flat += [tensor(np.array(g._rows)), _copy_unless_fresh(g.value, others, saved[at])]
         else:
-            flat.append(_fresh(g.values if isinstance(g, LoDTensor) else g, others, saved[at]))
+            flat.append(_copy_unless_fresh(g.values if isinstance(g, LoDTensor) else g, others, saved[at]))
     return flat

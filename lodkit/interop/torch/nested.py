@@ -15,7 +15,7 @@ from ...arrays.types import ArrayLike, Levels
 from ...base.errors import LoDError, LoDLevelError, LoDMismatchError
 from ...lod import LoDTensor
 from ...lod import levels as _levels
-from ...lod.levels import short
+from ...lod.levels import format_short
 
 
 def ragged(values: torch.Tensor, *lengths: ArrayLike | torch.Tensor, offsets: Levels | None = None) -> LoDTensor:
@@ -51,10 +51,10 @@ def ragged(values: torch.Tensor, *lengths: ArrayLike | torch.Tensor, offsets: Le
         raise TypeError("give lengths, a vector per level, or offsets=")
     given = _levels.from_lengths if lengths else _levels.from_offsets
     vectors = lengths if offsets is None else offsets
-    return over(LoDTensor, values, given([integers(x) for x in vectors]))
+    return wrap_values(LoDTensor, values, given([integers(x) for x in vectors]))
 
 
-def over(kind, values, levels):
+def wrap_values(kind, values, levels):
     """A LoDTensor over values and checked levels."""
     _levels.check_rows(levels, values)
     return kind._wrap(values, levels)
@@ -77,7 +77,7 @@ def from_nested(kind, nested):
         )
     if nested.lengths() is not None:
         raise LoDError("the nested tensor has holes (lengths beside offsets); call .contiguous() before from_torch")
-    return over(kind, nested.values(), _levels.from_offsets([integers(nested.offsets())]))
+    return wrap_values(kind, nested.values(), _levels.from_offsets([integers(nested.offsets())]))
 
 
 def from_torch(kind, x, weights=None):
@@ -93,7 +93,11 @@ def from_torch(kind, x, weights=None):
                 f"the {name} has weights: take them too, ids, weights = LoDTensor.from_torch(x, weights=True), or "
                 "leave them, LoDTensor.from_torch(x, weights=False)"
             )
-        made = _by_key(kind, x) if is_keyed(x) else over(kind, x.values(), _levels.from_lengths([_lengths(x)]))
+        made = (
+            _split_by_key(kind, x)
+            if is_keyed(x)
+            else wrap_values(kind, x.values(), _levels.from_lengths([_lengths(x)]))
+        )
         return (made, factors if factors is None else _like(made, factors)) if weights else made
     raise TypeError(
         f"from_torch takes a jagged nested tensor, TorchRec's JaggedTensor or KeyedJaggedTensor, or a tf.RaggedTensor, "
@@ -116,7 +120,7 @@ def _lengths(x):
     return integers(lengths if lengths.numel() else lengths.long()).reshape(-1)
 
 
-def _by_key(kind, x):
+def _split_by_key(kind, x):
     """Views of the values of each key: a KeyedJaggedTensor has them one after another, each with its own batch."""
     keys, values, lengths = list(x.keys()), x.values(), _lengths(x)
     if len({*keys}) != len(keys):
@@ -132,12 +136,12 @@ def _by_key(kind, x):
     else:
         batches = [len(lengths) // max(len(keys), 1)] * len(keys)
     if len(batches) != len(keys) or min(batches, default=0) < 0 or total_size(batches, "the batches") != len(lengths):
-        raise LoDError(f"{len(lengths)} lengths for {len(keys)} keys, whose batches are {short(batches)}")
+        raise LoDError(f"{len(lengths)} lengths for {len(keys)} keys, whose batches are {format_short(batches)}")
     found, start, first = {}, 0, 0
     for key, batch in zip(keys, batches, strict=True):
         levels = _levels.from_lengths([lengths[first : first + batch]])
         stop, first = start + int(levels[0][-1]), first + batch
-        found[key] = over(kind, values[start:stop], levels)
+        found[key] = wrap_values(kind, values[start:stop], levels)
         start = stop
     if start != len(values):
         raise LoDError(f"the lengths of all keys add up to {start}, and there are {len(values)} values")

@@ -34,7 +34,7 @@ def cut(inputs):
     for x in inputs:
         if isinstance(x, torch.Tensor):
             if x.layout is not torch.strided:
-                x = _structured(x)
+                x = _to_structure(x)
             else:
                 frames.append(PLAIN_FRAME)
                 tensors.append(x)
@@ -50,7 +50,7 @@ def cut(inputs):
     return frames, tensors
 
 
-def _structured(x):
+def _to_structure(x):
     """A sparse COO tensor as SelectedRows over a tensor, a jagged nested one as a LoDTensor; gradients flow on."""
     if x.layout is torch.sparse_coo:
         if x.requires_grad and torch.is_grad_enabled():
@@ -64,7 +64,7 @@ def _structured(x):
     return from_nested(LoDTensor, x)
 
 
-def joined(frames, arrays):
+def join_frames(frames, arrays):
     """The values that were cut into these frames, over these arrays or tensors."""
     values, at = [], 0
     for kind, structure in frames:
@@ -88,7 +88,8 @@ def array(tensor, name="a tensor"):
     if tensor.requires_grad:
         tensor = tensor.detach()
     found = plain_array_of(tensor)
-    if found is None:  # on a GPU; bfloat16; lazy negatives
+    # On a GPU; bfloat16; lazy negatives.
+    if found is None:
         return array_of(tensor, name) if tensor.is_cpu else tensor
     return found
 
@@ -114,12 +115,12 @@ def tensor(x, like=None):
     return torch.as_tensor(x, device="cuda")
 
 
-def kept(frames):
+def keep_constants(frames):
     """Frames whose constants are copies: a backward pass must not see what is written to arrays after the call."""
-    return [(kind, _own(x)) if kind == CONSTANT else (kind, x) for kind, x in frames]
+    return [(kind, _copy_list(x)) if kind == CONSTANT else (kind, x) for kind, x in frames]
 
 
-def _own(x):
+def _copy_list(x):
     if isinstance(x, np.ndarray):
         return x.copy()
     if type(x) is LoDTensor and isinstance(x._values, np.ndarray):
@@ -158,11 +159,11 @@ def cut_results(results, given, tensors, arrays):
         else:
             frames.append((CONSTANT, x))
             continue
-        made.append(_unshared(x, tensors, arrays, like))
+        made.append(_unshare(x, tensors, arrays, like))
     return frames, made
 
 
-def _unshared(x, tensors, arrays, like):
+def _unshare(x, tensors, arrays, like):
     """A result as a tensor: an input that comes back as it was given, a copy of what is a part of one."""
     for i, a in enumerate(arrays):
         if a is x:

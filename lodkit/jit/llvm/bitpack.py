@@ -10,12 +10,12 @@ from numba.extending import intrinsic
 from ..private_numba import converts_halves, permutes
 from . import halves
 from .bounds import check_lanes
-from .vectors import SMALL, Vector, convert, pointer_to, shuffled, splat
+from .vectors import SINGLE_VECTOR_LANES, Vector, convert, pointer_to, shuffle, splat
 
 WORD = ir.IntType(32)
 
 
-def _each(vector, number):
+def _splat(vector, number):
     return ir.Constant(vector, [number] * vector.count)
 
 
@@ -25,29 +25,29 @@ def _fma(builder, codes, scale, bias):
     return builder.fadd(product, splat(builder, bias, count), flags=("contract",))
 
 
-def _by_table(builder, words, bits, scale, bias):
+def _decode_by_table(builder, words, bits, scale, bias):
     """Numbers of the lowest bits of words, from a table of all that there are: 16 at most, which one fma makes.
 
-    Bags of 4 bits in the caches take 0.9 of the time of ``_by_formula``, of 2 bits 0.85 (znver5).
+    Bags of 4 bits in the caches take 0.9 of the time of ``_decode_by_formula``, of 2 bits 0.85 (znver5).
     """
-    lanes = ir.VectorType(ir.FloatType(), SMALL)
-    table = _fma(builder, ir.Constant(lanes, [k % 2**bits for k in range(SMALL)]), scale, bias)
-    kind = ir.FunctionType(lanes, [lanes, ir.VectorType(WORD, SMALL)])
+    lanes = ir.VectorType(ir.FloatType(), SINGLE_VECTOR_LANES)
+    table = _fma(builder, ir.Constant(lanes, [k % 2**bits for k in range(SINGLE_VECTOR_LANES)]), scale, bias)
+    kind = ir.FunctionType(lanes, [lanes, ir.VectorType(WORD, SINGLE_VECTOR_LANES)])
     permute = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.permvar.sf.512")
-    return _concatenated(builder, [builder.call(permute, [table, word]) for word in words])
+    return _concatenate(builder, [builder.call(permute, [table, word]) for word in words])
 
 
-def _by_formula(builder, words, bits, scale, bias):
+def _decode_by_formula(builder, words, bits, scale, bias):
     """The same by arithmetic: one fma for all. Of one per part, LLVM moves shuffles between product and sum."""
-    parts = [builder.and_(word, _each(word.type, 2**bits - 1)) if bits < 8 else word for word in words]
+    parts = [builder.and_(word, _splat(word.type, 2**bits - 1)) if bits < 8 else word for word in words]
     codes = [builder.sitofp(part, ir.VectorType(ir.FloatType(), part.type.count)) for part in parts]
-    return _fma(builder, _concatenated(builder, codes), scale, bias)
+    return _fma(builder, _concatenate(builder, codes), scale, bias)
 
 
-def _concatenated(builder, parts):
+def _concatenate(builder, parts):
     while len(parts) > 1:
         both = range(2 * parts[0].type.count)
-        parts = [shuffled(builder, *parts[k : k + 2], list(both)) for k in range(0, len(parts), 2)]
+        parts = [shuffle(builder, *parts[k : k + 2], list(both)) for k in range(0, len(parts), 2)]
     return parts[0]
 
 
@@ -55,8 +55,8 @@ def _words(context, builder, rows, args, size):
     """Bytes, each in a word: vectors of at most 16."""
     check_lanes(context, builder, rows, args, size)
     start = pointer_to(context, builder, rows, *args[:3], ir.IntType(8))
-    for at in range(0, size, SMALL):
-        kind = ir.VectorType(ir.IntType(8), min(SMALL, size - at))
+    for at in range(0, size, SINGLE_VECTOR_LANES):
+        kind = ir.VectorType(ir.IntType(8), min(SINGLE_VECTOR_LANES, size - at))
         packed = builder.load(builder.bitcast(builder.gep(start, [WORD(at)]), kind.as_pointer()))
         packed.align = 1
         yield builder.zext(packed, ir.VectorType(WORD, kind.count))
@@ -71,12 +71,12 @@ def load_packed(typing, rows, i, j, size, bits, scale, bias):
         line = (context.cast(builder, args[k], signature.args[k], types.float32) for k in (5, 6))
         words = [*_words(context, builder, rows, args, size)]
         shifted = [
-            builder.lshr(word, _each(word.type, shift)) if shift else word
+            builder.lshr(word, _splat(word.type, shift)) if shift else word
             for shift in range(0, 8, bits)
             for word in words
         ]
-        by_table = bits < 8 and size % SMALL == 0 and permutes(context)
-        return (_by_table if by_table else _by_formula)(builder, shifted, bits, *line)
+        by_table = bits < 8 and size % SINGLE_VECTOR_LANES == 0 and permutes(context)
+        return (_decode_by_table if by_table else _decode_by_formula)(builder, shifted, bits, *line)
 
     return lanes(rows, i, j, types.literal(size), types.literal(bits), scale, bias), generate
 
@@ -89,7 +89,8 @@ def load_params(typing, rows, i, j, bits):
         check_lanes(context, builder, rows, args, 2 * size)
         start = pointer_to(context, builder, rows, *args[:3], memory)
         pair = ir.Constant(ir.VectorType(memory, 2), ir.Undefined)
-        for k in range(2):  # numbers of their own, which instructions broadcast as they load them
+        # Scalars, which instructions broadcast as they load them.
+        for k in range(2):
             value = builder.load(builder.gep(start, [WORD(k)]))
             value.align = 1
             pair = builder.insert_element(pair, value, WORD(k))
@@ -108,8 +109,8 @@ def store_codes(typing, rows, i, j, codes, bits):
         numbers = builder.fptosi(args[3], ir.VectorType(WORD, codes.width))
         packed = ir.Constant(words, None)
         for k in range(8 // bits):
-            part = shuffled(builder, numbers, numbers, list(range(k * size, (k + 1) * size)))
-            packed = builder.or_(packed, builder.shl(part, _each(words, k * bits)))
+            part = shuffle(builder, numbers, numbers, list(range(k * size, (k + 1) * size)))
+            packed = builder.or_(packed, builder.shl(part, _splat(words, k * bits)))
         bytes_ = ir.VectorType(ir.IntType(8), size)
         check_lanes(context, builder, rows, args, size)
         where = pointer_to(context, builder, rows, *args[:3], bytes_)
@@ -125,7 +126,7 @@ def transpose(typing, a, rows):
     columns = a.width // rows
 
     def generate(context, builder, signature, args):
-        return shuffled(builder, args[0], args[0], [r * columns + c for c in range(columns) for r in range(rows)])
+        return shuffle(builder, args[0], args[0], [r * columns + c for c in range(columns) for r in range(rows)])
 
     return a(a, types.literal(rows)), generate
 
@@ -135,8 +136,9 @@ def half(typing, a):
     def generate(context, builder, signature, args):
         native, result = converts_halves(context), args[0]
         if not native:
-            return halves.widened(builder, halves.rounded(builder, result, native), native)
-        for k in range(a.width):  # one by one: NVVM compiles no vectors of halves
+            return halves.widen_halves(builder, halves.round_to_halves(builder, result, native), native)
+        # One by one: NVVM compiles no vectors of halves.
+        for k in range(a.width):
             lane = builder.extract_element(args[0], WORD(k))
             lane = builder.fpext(builder.fptrunc(lane, ir.HalfType()), ir.FloatType())
             result = builder.insert_element(result, lane, WORD(k))

@@ -15,9 +15,9 @@ def check_lanes(context, builder, array_type, args, count):
     """Raise an IndexError unless ``array[i, j : j + count]`` lies in the array; ``args`` are array, i, j."""
     if not context.enable_boundscheck:
         return
-    count = _wide(builder, _I64(count) if isinstance(count, int) else count)
+    count = _widen(builder, _I64(count) if isinstance(count, int) else count)
     shape = cgutils.unpack_tuple(builder, context.make_array(array_type)(context, builder, args[0]).shape)
-    i, j = (_wide(builder, x) for x in args[1:3])
+    i, j = (_widen(builder, x) for x in args[1:3])
     with builder.if_then(builder.icmp_signed(">", count, _I64(0))):
         cgutils.do_boundscheck(context, builder, i, shape[0], 0)
         for lane in (j, builder.add(j, builder.sub(count, _I64(1)))):
@@ -37,5 +37,5 @@ def check_bytes(context, builder, array_type, array, at, count):
             cgutils.do_boundscheck(context, builder, place, size)
 
 
-def _wide(builder, x):
+def _widen(builder, x):
     return builder.sext(x, _I64) if x.type.width < 64 else x

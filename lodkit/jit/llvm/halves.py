@@ -11,7 +11,7 @@ from llvmlite import ir
 WORD, FLOAT, HALF = ir.IntType(32), ir.FloatType(), ir.HalfType()
 
 
-def _each(builder, vector, lane):
+def _bitcast(builder, vector, lane):
     return vector if vector.type.element == lane else builder.bitcast(vector, ir.VectorType(lane, vector.type.count))
 
 
@@ -19,33 +19,35 @@ def _number(like, value):
     return ir.Constant(like.type, [value] * like.type.count)
 
 
-def widened(builder, bits, native):
+def widen_halves(builder, bits, native):
     """The floats of the bits of float16."""
     count = bits.type.count
     if native:
-        return builder.fpext(_each(builder, bits, HALF), ir.VectorType(FLOAT, count))
+        return builder.fpext(_bitcast(builder, bits, HALF), ir.VectorType(FLOAT, count))
     words = builder.zext(bits, ir.VectorType(WORD, count))
     sign = builder.shl(builder.and_(words, _number(words, 0x8000)), _number(words, 16))
     size = builder.shl(builder.and_(words, _number(words, 0x7FFF)), _number(words, 13))
-    scaled = _each(builder, size, FLOAT)
-    scaled = builder.fmul(scaled, _number(scaled, 2.0**112))  # exponents differ by 112; exact, denormal numbers too
+    scaled = _bitcast(builder, size, FLOAT)
+    # Exponents differ by 112; the product is exact, for denormal numbers too.
+    scaled = builder.fmul(scaled, _number(scaled, 2.0**112))
     ends = builder.icmp_unsigned(">=", size, _number(size, 0x7C00 << 13))
-    number = builder.select(ends, builder.or_(size, _number(size, 0x7F800000)), _each(builder, scaled, WORD))
-    return _each(builder, builder.or_(number, sign), FLOAT)
+    number = builder.select(ends, builder.or_(size, _number(size, 0x7F800000)), _bitcast(builder, scaled, WORD))
+    return _bitcast(builder, builder.or_(number, sign), FLOAT)
 
 
-def rounded(builder, floats, native):
+def round_to_halves(builder, floats, native):
     """The bits of the float16 nearest to floats, of two the even one."""
     count, bits = floats.type.count, ir.VectorType(ir.IntType(16), floats.type.count)
     if native:
         return builder.bitcast(builder.fptrunc(floats, ir.VectorType(HALF, count)), bits)
-    words = _each(builder, floats, WORD)
+    words = _bitcast(builder, floats, WORD)
     size = builder.and_(words, _number(words, 0x7FFFFFFF))
     odd = builder.and_(builder.lshr(size, _number(size, 13)), _number(size, 1))
     normal = builder.add(builder.add(size, _number(size, 0xFFF)), odd)
     normal = builder.sub(builder.lshr(normal, _number(size, 13)), _number(size, 112 << 10))
-    half = _number(floats, 0.5)  # whose last bit is that of the smallest float16
-    tiny = _each(builder, builder.fadd(_each(builder, size, FLOAT), half), WORD)
+    # The last bit of 0.5 is that of the smallest float16.
+    half = _number(floats, 0.5)
+    tiny = _bitcast(builder, builder.fadd(_bitcast(builder, size, FLOAT), half), WORD)
     tiny = builder.sub(tiny, _number(size, 0x3F000000))
     number = builder.select(builder.icmp_unsigned("<", size, _number(size, 0x38800000)), tiny, normal)
     number = builder.select(builder.icmp_unsigned(">=", size, _number(size, 0x477FF000)), _number(size, 0x7C00), number)

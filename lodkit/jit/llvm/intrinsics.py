@@ -14,13 +14,13 @@ from .vectors import (
     Vector,
     bits_of,
     convert,
-    joined,
+    join,
     lane_in_memory,
     parts_of,
     pieces,
     pieces_at,
     pointer_to,
-    shuffled,
+    shuffle,
     splat,
     vector_of,
 )
@@ -36,7 +36,7 @@ def load(typing, array, i, j, width):
             value = builder.load(pointer)
             value.align = align
             parts.append(convert(context, builder, value, ir.VectorType(lane, kind.count)))
-        return joined(builder, parts)
+        return join(builder, parts)
 
     return vector(array, i, j, width), generate
 
@@ -52,13 +52,14 @@ def store(typing, array, i, j, vector):
     return types.void(array, i, j, vector), generate
 
 
-def _first(context, builder, array, args, width, count):
+def _masked_arguments(context, builder, array, args, width, count):
     """Arguments of a masked load or store of the first ``count`` lanes."""
     lane, align = lane_in_memory(context, array)
     memory = ir.VectorType(lane, width)
     count = builder.select(builder.icmp_signed("<", count, count.type(width)), count, count.type(width))
     check_lanes(context, builder, array, args, count)
-    small = ir.IntType(32)  # half as many registers as counts take
+    # 32-bit lane numbers take half as many registers as counts.
+    small = ir.IntType(32)
     lanes = ir.Constant(ir.VectorType(small, width), list(range(width)))
     there = builder.icmp_signed("<", lanes, splat(builder, builder.trunc(count, small), width))
     name = f"v{width}{'i' if isinstance(lane, ir.IntType) else 'f'}{bits_of(lane)}.p0"
@@ -70,7 +71,7 @@ def load_first(typing, array, i, j, width, count, rest):
     vector = vector_of(array, width.literal_value)
 
     def generate(context, builder, signature, args):
-        memory, *where, name = _first(context, builder, array, args, vector.width, args[4])
+        memory, *where, name = _masked_arguments(context, builder, array, args, vector.width, args[4])
         nothing = ir.Constant(memory, None)
         kind = ir.FunctionType(memory, [x.type for x in (*where, nothing)])
         call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{name}")
@@ -84,7 +85,7 @@ def load_first(typing, array, i, j, width, count, rest):
 @intrinsic
 def store_first(typing, array, i, j, vector, count):
     def generate(context, builder, signature, args):
-        memory, *where, name = _first(context, builder, array, args, vector.width, args[4])
+        memory, *where, name = _masked_arguments(context, builder, array, args, vector.width, args[4])
         value = convert(context, builder, args[3], memory)
         kind = ir.FunctionType(ir.VoidType(), [x.type for x in (value, *where)])
         call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{name}")
@@ -94,35 +95,36 @@ def store_first(typing, array, i, j, vector, count):
     return types.void(array, i, j, vector, types.int64), generate
 
 
-def _equal(vector, *given):
+def _splat(vector, *given):
     """Signature and code of lanes that all are the last argument."""
 
     def generate(context, builder, signature, args):
         lane = context.cast(builder, args[-1], signature.args[-1], vector.dtype)
-        return joined(builder, [splat(builder, lane, size) for _, size in pieces(vector.width)])
+        return join(builder, [splat(builder, lane, size) for _, size in pieces(vector.width)])
 
     return vector(*given), generate
 
 
 @intrinsic(prefer_literal=True)
 def full(typing, array, width, number):
-    return _equal(vector_of(array, width.literal_value), array, width, number)
+    return _splat(vector_of(array, width.literal_value), array, width, number)
 
 
 @intrinsic
 def like(typing, vector, number):
-    return _equal(vector, vector, number)
+    return _splat(vector, vector, number)
 
 
 def lanewise(rule, resized=lambda width: width):
     """Make an intrinsic of ``rule(builder, *vectors)``: vectors of one type to one of its lanes."""
 
     @intrinsic
-    @functools.wraps(rule)  # whose parameters Numba reads
+    # Numba reads the parameters of the rule.
+    @functools.wraps(rule)
     def run(typing, *vectors):
         def generate(context, builder, signature, args):
             by_piece = zip(*(parts_of(builder, arg) for arg in args), strict=True)
-            return joined(builder, [rule(builder, *parts) for parts in by_piece])
+            return join(builder, [rule(builder, *parts) for parts in by_piece])
 
         return Vector(vectors[0].dtype, resized(vectors[0].width))(*vectors), generate
 
@@ -133,13 +135,13 @@ def _is_integer(x):
     return isinstance(x.type.element, ir.IntType)
 
 
-def _same(of_floats, of_integers):
+def _instruction(of_floats, of_integers):
     """Intrinsic of two vectors of one type: one LLVM instruction."""
     return lanewise(lambda builder, x, y: getattr(builder, of_integers if _is_integer(x) else of_floats)(x, y))
 
 
 @intrinsic
-def rolled(typing):
+def keep_loop_rolled(typing):
     """Empty convergent instruction, which keeps LLVM from unrolling the loop around it with a remainder."""
 
     def generate(context, builder, signature, args):
@@ -150,8 +152,8 @@ def rolled(typing):
     return types.void(), generate
 
 
-add, sub, mul = _same("fadd", "add"), _same("fsub", "sub"), _same("fmul", "mul")
-div = _same("fdiv", "sdiv")
+add, sub, mul = (_instruction("fadd", "add"), _instruction("fsub", "sub"), _instruction("fmul", "mul"))
+div = _instruction("fdiv", "sdiv")
 
 
 @lanewise
@@ -177,44 +179,42 @@ def _extreme(order, nan_stays):
 maximum, minimum, larger = _extreme(">", True), _extreme("<", True), _extreme(">", False)
 
 
-def _converted(vector, *given):
+def _convert(vector, *given):
     """Signature and code of the last argument in a type of vectors."""
 
     def generate(context, builder, signature, args):
         lane = context.get_data_type(vector.dtype)
         parts = parts_of(builder, args[-1])
-        return joined(
-            builder, [convert(context, builder, part, ir.VectorType(lane, part.type.count)) for part in parts]
-        )
+        return join(builder, [convert(context, builder, part, ir.VectorType(lane, part.type.count)) for part in parts])
 
     return vector(*given), generate
 
 
 @intrinsic
 def widen(typing, a):
-    return _converted(Vector(types.float64 if isinstance(a.dtype, types.Float) else types.int64, a.width), a)
+    return _convert(Vector(types.float64 if isinstance(a.dtype, types.Float) else types.int64, a.width), a)
 
 
 @intrinsic
 def narrow(typing, array, a):
-    return _converted(vector_of(array, a.width), array, a)
+    return _convert(vector_of(array, a.width), array, a)
 
 
 def _half(choose):
     """Intrinsic of half of the lanes: those that ``choose(width)`` numbers; a power of two, as in all shuffles."""
-    return lanewise(lambda builder, x: shuffled(builder, x, x, choose(x.type.count)), lambda width: width // 2)
+    return lanewise(lambda builder, x: shuffle(builder, x, x, choose(x.type.count)), lambda width: width // 2)
 
 
 low, high = _half(lambda n: [*range(n // 2)]), _half(lambda n: [*range(n // 2, n)])
 evens, odds = _half(lambda n: [*range(0, n, 2)]), _half(lambda n: [*range(1, n, 2)])
 
 
-def _in_turn(builder, x, y):
+def _interleave(builder, x, y):
     width = x.type.count
-    return shuffled(builder, x, y, [k // 2 + k % 2 * width for k in range(2 * width)])
+    return shuffle(builder, x, y, [k // 2 + k % 2 * width for k in range(2 * width)])
 
 
-paired = lanewise(_in_turn, lambda width: 2 * width)
+paired = lanewise(_interleave, lambda width: 2 * width)
 
 
 @intrinsic

@@ -62,7 +62,8 @@ def bounds(builder, count):
     first, last = cgutils.alloca_once_value(builder, I64(0)), cgutils.alloca_once_value(builder, count)
     with builder.if_then(cgutils.is_not_null(builder, share), likely=False):
         part, parts = _load(builder, share, PART, PARTS)
-        _set_share(builder, cgutils.get_null_value(POINTER))  # what the loop calls has no part in it
+        # Calls from inside the loop have no part in it.
+        _set_share(builder, cgutils.get_null_value(POINTER))
         size = builder.udiv(builder.add(count, builder.sub(parts, I64(1))), parts)
         start = builder.and_(builder.mul(part, size), I64((1 << 63) - 1))
         stop = builder.add(start, size)
@@ -83,7 +84,7 @@ def callee(builder, kernel):
 
 def _launch(module, kernel):
     """Function of a kernel's type by which threads call it: it returns the first error, or the largest result."""
-    function, builder = _rare(module, kernel.function_type, f"{kernel.name}.launch")
+    function, builder = _cold_function(module, kernel.function_type, f"{kernel.name}.launch")
     result, error, *args = function.args
     threads, launcher = _load(builder, _share(builder), THREADS, LAUNCHER)
     _set_share(builder, cgutils.get_null_value(POINTER))
@@ -105,7 +106,8 @@ def _launch(module, kernel):
     with cgutils.for_range(builder, threads) as loop:
         status, wrong, found = _load(builder, builder.gep(parts, [loop.index]), STATUS, ERROR, RESULT)
         with builder.if_then(cgutils.is_not_null(builder, status)):
-            builder.store(wrong, error)  # other threads' errors are not freed, half a kilobyte each
+            # Errors of other threads are not freed: half a kilobyte each.
+            builder.store(wrong, error)
             builder.ret(status)
         if isinstance(found.type, ir.IntType):
             before, first = builder.load(result), builder.icmp_signed("==", loop.index, I64(0))
@@ -121,7 +123,7 @@ def _part(module, kernel, each, frame):
     They are ``counts[0]``, one as a rule, from ``addresses[0]`` on.
     """
     kind = ir.FunctionType(ir.VoidType(), [POINTER.as_pointer(), I64.as_pointer(), I64.as_pointer(), POINTER])
-    function, builder = _rare(module, kind, f"{kernel.name}.part")
+    function, builder = _cold_function(module, kind, f"{kernel.name}.part")
     first = builder.bitcast(builder.load(function.args[0]), each.as_pointer())
     args = _load(builder, builder.bitcast(function.args[3], frame), *range(len(kernel.args) - 2))
     before = _share(builder)
@@ -135,7 +137,7 @@ def _part(module, kernel, each, frame):
     return function
 
 
-def _rare(module, kind, name):
+def _cold_function(module, kind, name):
     """A function that LLVM does not optimise, which would take longer than all of its calls."""
     function = ir.Function(module, kind, name)
     function.linkage = "internal"

@@ -65,35 +65,35 @@ def sqrt(builder, x):
     return builder.call(call, [x])
 
 
-def _known(builder, x):
+def _finite_mask(builder, x):
     """Mask of the finite lanes, and zeros."""
     zero = ir.Constant(x.type, [0.0] * x.type.count)
     return builder.fcmp_ordered("==", builder.fsub(x, x), zero), zero
 
 
 @lanewise
-def finite(builder, x):
-    known, zero = _known(builder, x)
+def zero_nonfinite(builder, x):
+    known, zero = _finite_mask(builder, x)
     return builder.select(known, x, zero)
 
 
 @intrinsic
-def all_finite(typing, a):
+def is_finite(typing, a):
     def generate(context, builder, signature, args):
         bits = ir.IntType(a.width)
-        return builder.icmp_unsigned("==", builder.bitcast(_known(builder, *args)[0], bits), bits(-1))
+        return builder.icmp_unsigned("==", builder.bitcast(_finite_mask(builder, *args)[0], bits), bits(-1))
 
     return types.boolean(a), generate
 
 
 @lanewise
-def unless_minus_inf(builder, x, by):
+def zero_at_minus_inf(builder, x, by):
     ends = builder.fcmp_ordered("==", by, ir.Constant(by.type, [float("-inf")] * by.type.count))
     return builder.select(ends, ir.Constant(x.type, [0.0] * x.type.count), x)
 
 
 @lanewise
-def if_positive(builder, x, by):
+def zero_unless_positive(builder, x, by):
     zero = ir.Constant(x.type, [0.0] * x.type.count)
     return builder.select(builder.fcmp_ordered(">", by, zero), x, zero)
 
@@ -150,7 +150,7 @@ class _Lanes:
         return self.polynomial(r, [1 / math.factorial(k) for k in reversed(range(first, 14 if self.double else 8))])
 
 
-def _by_libdevice(builder, of_doubles, of_floats, *vectors):
+def _call_libdevice(builder, of_doubles, of_floats, *vectors):
     """A function of CUDA's library, of every lane."""
     made, lane = vectors[0], vectors[0].type.element
     name = f"__nv_{of_doubles if isinstance(lane, ir.DoubleType) else of_floats}"
@@ -165,14 +165,14 @@ def _by_libdevice(builder, of_doubles, of_floats, *vectors):
 @lanewise
 def mul_rounded(builder, a, b):
     if builder.module.triple.startswith("nvptx"):
-        return _by_libdevice(builder, "dmul_rn", "fmul_rn", a, b)
+        return _call_libdevice(builder, "dmul_rn", "fmul_rn", a, b)
     return builder.fmul(a, b)
 
 
 def _exp(builder, x):
     """exp(x) = 2^n * p(r). GPUs have an instruction for 2^r."""
     if builder.module.triple.startswith("nvptx"):
-        return _by_libdevice(builder, "exp", "expf", x)
+        return _call_libdevice(builder, "exp", "expf", x)
     do = _Lanes(builder, x.type)
     least, most = (-708.396, 709.782712893384) if do.double else (-87.3365, 88.72283)
     r, exponent = do.reduced(x)
@@ -188,7 +188,8 @@ exp = lanewise(_exp)
 @lanewise
 def sigmoid(builder, x):
     one, zero = (ir.Constant(x.type, [number] * x.type.count) for number in (1.0, 0.0))
-    negative = builder.fsub(zero, x)  # compilers for GPUs know no fneg
+    # Compilers for GPUs know no fneg.
+    negative = builder.fsub(zero, x)
     return builder.fdiv(one, builder.fadd(one, _exp(builder, negative)))
 
 
@@ -199,7 +200,8 @@ def tanh(builder, x):
     sign = do.integer(1 << (do.size - 1))
     negative = do.floats(builder.or_(do.bits(x), sign))  # -|x|
     doubled = builder.fadd(negative, negative)
-    far = -40.0 if do.double else -20.0  # from here on the result rounds to 1
+    # From here on the result rounds to 1.
+    far = -40.0 if do.double else -20.0
     r, exponent = do.reduced(do.where("<", doubled, far, do.number(far), doubled))
     scale = do.floats(builder.add(do.bits(do.number(1.0)), exponent))
     e = do.fma(builder.fmul(r, do.series(r, 1)), scale, builder.fsub(scale, do.number(1.0)))
@@ -212,9 +214,10 @@ def tanh(builder, x):
 def erfc(builder, x):
     """erfc(|x|) = exp(-x^2) t p(2t - 1); 2 less that below 0. x^2 is the square of a rounded x, and a rest."""
     if builder.module.triple.startswith("nvptx"):
-        return _by_libdevice(builder, "erfc", "erfcf", x)
+        return _call_libdevice(builder, "erfc", "erfcf", x)
     do = _Lanes(builder, x.type)
-    far, dropped = (26.6, 27) if do.double else (9.3, 12)  # from here on 0; bits of the rest
+    # From ``far`` on the result is 0; ``dropped`` bits remain of the rest.
+    far, dropped = (26.6, 27) if do.double else (9.3, 12)
     size = do.floats(builder.and_(do.bits(x), do.integer((1 << (do.size - 1)) - 1)))
     a = do.where(">", size, far, do.number(far), size)
     rounded = do.floats(builder.and_(do.bits(a), do.integer((1 << do.size) - (1 << dropped))))
@@ -235,7 +238,8 @@ def log(builder, x):
     do = _Lanes(builder, x.type)
     high, low = LN2[do.size]
     scale, least = 2.0 ** (do.mantissa + 2), 2.0**-1022 if do.double else 2.0**-126
-    big = do.where("<", x, least, builder.fmul(x, do.number(scale)), x)  # denormal numbers made normal
+    # Denormal numbers are made normal.
+    big = do.where("<", x, least, builder.fmul(x, do.number(scale)), x)
     root = do.integer(0x3FE6A09E667F3BCD if do.double else 0x3F3504F3)
     e = builder.ashr(builder.sub(do.bits(big), root), do.integer(do.mantissa))
     m = do.floats(builder.sub(do.bits(big), builder.shl(e, do.integer(do.mantissa))))

@@ -22,7 +22,8 @@ class Vector(types.Type):
         super().__init__(f"Vector({dtype}, {width})")
 
 
-SMALL = 16  # lanes that are one vector of LLVM's, whatever their number
+# Up to this number of lanes are a single vector of LLVM, whatever their number.
+SINGLE_VECTOR_LANES = 16
 
 
 def pieces(width):
@@ -31,7 +32,7 @@ def pieces(width):
     Rows of 96 or 100 floats took 1.3 to 2.5 times as long by ``<96 x float>`` and ``<100 x float>``. Shuffles and
     masked loads take no vectors in pieces.
     """
-    if width <= SMALL:
+    if width <= SINGLE_VECTOR_LANES:
         yield 0, width
         return
     at = 0
@@ -54,7 +55,7 @@ def parts_of(builder, value):
     return [builder.extract_value(value, k) for k in range(len(value.type.elements))]
 
 
-def joined(builder, parts):
+def join(builder, parts):
     """A vector of pieces."""
     if len(parts) == 1:
         return parts[0]
@@ -108,11 +109,11 @@ def convert(context, builder, value, target):
     if source == lane:
         return value
     if bits_of(source) == 16:
-        value = halves.widened(builder, value, converts_halves(context))
+        value = halves.widen_halves(builder, value, converts_halves(context))
         return convert(context, builder, value, target)
     if bits_of(lane) == 16:
         value = convert(context, builder, value, ir.VectorType(ir.FloatType(), target.count))
-        return halves.rounded(builder, value, converts_halves(context))
+        return halves.round_to_halves(builder, value, converts_halves(context))
     if isinstance(source, ir.IntType) and not isinstance(lane, ir.IntType):
         return builder.sitofp(value, target)
     grows = bits_of(lane) > bits_of(source)
@@ -124,9 +125,9 @@ def convert(context, builder, value, target):
 def splat(builder, lane, width):
     vector = ir.VectorType(lane.type, width)
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), lane, ir.IntType(32)(0))
-    return shuffled(builder, first, ir.Constant(vector, ir.Undefined), [0] * width)
+    return shuffle(builder, first, ir.Constant(vector, ir.Undefined), [0] * width)
 
 
-def shuffled(builder, a, b, lanes):
+def shuffle(builder, a, b, lanes):
     """The numbered lanes of two vectors."""
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))

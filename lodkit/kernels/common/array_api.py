@@ -18,13 +18,13 @@ def namespace(x):
     return library_of(x).namespace()
 
 
-def wide(x):
+def upcast_half(x):
     """float16 as float32, so that what is computed is rounded once; others as they are."""
     x = cast(x, np.float32) if dtype_of(x) == _HALF else x
     return x if isinstance(x, np.ndarray) else namespace(x).asarray(x)
 
 
-def rounded(x, dtype):
+def round_to(x, dtype):
     """A result in the type of the operator; NumPy's numbers of no dimension as arrays again."""
     x = x if is_array(x) else np.asarray(x)
     return x if dtype_of(x) == dtype else cast(x, dtype)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import ops
 from ...arrays import native
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...lod.offsets import lengths_to_offsets
 from ...ops.beam_search import check_classes, prepare
 from ...registry import Dense
@@ -36,8 +36,8 @@ def beam_search(
     words, parents = (on.output((n,), np.dtype(np.int64), None, scores.values) for _ in range(2))
     best = on.output((n,), dtype, None, scores.values)
     if n:
-        on.beam_search.listed(*prefixes, choices, ends, words, best, parents)
-    levels = *scores._lod[: scores._level(level)], offsets, frozen(ends)
+        on.beam_search.list_choices(*prefixes, choices, ends, words, best, parents)
+    levels = *scores._lod[: scores._level(level)], offsets, freeze(ends)
     return LoDTensor._wrap(words.reshape(n, *item), levels), LoDTensor._wrap(best.reshape(n, *item), levels), parents
 
 
@@ -52,6 +52,6 @@ def greedy_decode(on, scores: LoDTensor, /, *, end_id):
     if end_id is not None and len(like):
         ends = lengths_to_offsets(on.read(on.beam_search.lengths(ids, offsets, end_id)))
         rows = np.repeat(offsets[:-1] - ends[:-1], np.diff(ends)) + np.arange(ends[-1])
-        rows, levels = on.send(like, rows), (*levels[:-1], frozen(ends))
+        rows, levels = on.send(like, rows), (*levels[:-1], freeze(ends))
         ids, best = on.take(ids, rows), on.take(best, rows)
     return LoDTensor._wrap(ids, levels), LoDTensor._wrap(best, levels)

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...jit import simd
 
-ROUNDS = 8388608.0  # 2^23: a float32 that is added to it loses its fraction, rounded to the nearest, ties to even
+# 2^23: a float32 that is added to it loses its fraction, rounded to the nearest, ties to even.
+ROUNDS = 8388608.0
 
 
 def grid(bits):
@@ -45,7 +46,8 @@ def coder(bits):
     return codes_of
 
 
-BINS, LEAST_BINS = np.float32(200), np.float32(168)  # of a row's span: steps of the search, and where it ends
+# Bins of a row's span: the steps of the search, and the number where it ends.
+BINS, LEAST_BINS = np.float32(200), np.float32(168)
 
 
 def greedy(loss_of):

@@ -10,7 +10,7 @@ from ...lod.selection import run_rows
 from .copy_plan import CopyPlan
 
 
-def placed(on, plan, out=None):
+def scatter_by_plan(on, plan, out=None):
     """Copy the rows of all inputs to their places."""
     xs, levels, places = plan
     out = on.output((levels[-1].item(-1), *xs[0].shape[1:]), native(xs[0].dtype), out, xs[0])
@@ -19,7 +19,7 @@ def placed(on, plan, out=None):
     return LoDTensor._wrap(out, levels)
 
 
-def placed_back(on, plan, grad):
+def scatter_grad(on, plan, grad):
     """Copy the rows of a gradient back to the places that those of the inputs came from; zeros elsewhere."""
     xs, levels, places = plan
     rows = levels[-1].item(-1)
@@ -28,7 +28,7 @@ def placed_back(on, plan, grad):
     grad = grad if grad.dtype == dtype else on.convert(grad, dtype)
     made = tuple(_new(on, x, dtype, rows == sum(map(len, xs))) for x in xs)
     for part, place in zip(made, places, strict=True):
-        on.move_runs(grad, place.back(), part)
+        on.move_runs(grad, place.inverse(), part)
     return made
 
 
@@ -37,7 +37,7 @@ def _new(on, x, dtype, filled):
     return on.output(x.shape, dtype, None, x) if filled else on.zeros(x.shape, dtype, x)
 
 
-def moved(on, plan, out=None):
+def gather_by_plan(on, plan, out=None):
     """Take the rows of an input that a plan lists, in its order."""
     x, levels, place = plan
     if type(place) is not CopyPlan:
@@ -47,7 +47,7 @@ def moved(on, plan, out=None):
     return LoDTensor._wrap(out, levels)
 
 
-def moved_back(on, plan, grad):
+def gather_grad(on, plan, grad):
     """Add the rows of a gradient to the rows that those of the result were taken from."""
     x, levels, place = plan
     rows = levels[-1].item(-1) if levels else len(place)
@@ -57,7 +57,7 @@ def moved_back(on, plan, grad):
     if _overlap(place):
         return on.rows_grad(x.shape, on.send(x, run_rows(*place[:2], rows) if runs else place), grad, dtype)
     if runs:
-        return placed_back(on, ([x], levels, [place]), grad)[0]
+        return scatter_grad(on, ([x], levels, [place]), grad)[0]
     made = _new(on, x, dtype, rows == len(x))
     on.scatter_rows(place, on.convert(grad, dtype), made)
     return made

@@ -10,7 +10,7 @@ import typing
 import numpy as np
 
 from ...arrays.sizes import total_size
-from ...lod import frozen
+from ...lod import freeze
 from ...lod.copy_runs import move_runs
 from ...lod.offsets import add_offsets, cut_parts, lengths_to_offsets
 
@@ -22,7 +22,7 @@ class CopyPlan(typing.NamedTuple):
     stops: np.ndarray
     to: np.ndarray
 
-    def back(self):
+    def inverse(self):
         """The inverse: from the rows of the result to those of the input."""
         return CopyPlan(self.to, self.to + self.stops - self.starts, self.starts)
 
@@ -51,7 +51,7 @@ def plan_merge(inputs, keep=None):
         lengths = np.empty(levels[-1][-1], np.int64)
         for offsets, plan in zip(inputs, plans, strict=True):
             move_runs(np.diff(offsets[depth]), plan, lengths)
-        levels.append(frozen(lengths_to_offsets(lengths, f"the lengths, at level {depth}, of all xs")))
+        levels.append(freeze(lengths_to_offsets(lengths, f"the lengths, at level {depth}, of all xs")))
         bounds = [offsets[depth][b] for offsets, b in zip(inputs, bounds, strict=True)]
         _, plans = _plan_level(bounds, keep)
     return tuple(levels), plans
@@ -72,7 +72,7 @@ def join_levels(bounds):
         if not add_offsets.code(both, b, joined):
             total_size([b[-1] for b in bounds], "the lengths of all xs")
         both = joined
-    return frozen(both)
+    return freeze(both)
 
 
 def plan_joins(bounds):
@@ -96,7 +96,7 @@ def _plan_kept(bounds, keep):
         some = np.flatnonzero(counts[:, f])
         starts, lengths = b[some], counts[some, f]
         plans.append(CopyPlan(starts, starts + lengths, ends[some, f] - lengths))
-    return frozen(np.concatenate([[0], ends[:, -1]])), plans
+    return freeze(np.concatenate([[0], ends[:, -1]])), plans
 
 
 def plan_ranges(x, depth, starts, stops, above):
@@ -112,7 +112,7 @@ def plan_ranges(x, depth, starts, stops, above):
     to = above[-1][:-1] if depth == len(x._lod) else None
     for level, offsets in enumerate(x._lod[depth:], depth):
         cut, starts, stops, to = cut_parts(offsets, starts, stops, count, "a selection of x", level)
-        levels.append(frozen(cut))
+        levels.append(freeze(cut))
         count = cut.item(-1)
     return x.values, tuple(levels), CopyPlan(starts, stops, to)
 

@@ -8,7 +8,7 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.crf import prepare
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 
 
 @ops.linear_chain_crf.kernel("cpu", "cuda")
@@ -18,7 +18,7 @@ def linear_chain_crf(on, emission: LoDTensor, transition, label: LoDTensor, /, *
     losses = on.zeros((len(offsets) - 1,), native(values.dtype), values)
     if values.size:
         on.crf.losses(values, transition, labels, offsets, losses)
-    return above(emission, level, losses)
+    return with_outer_levels(emission, level, losses)
 
 
 @ops.linear_chain_crf_grad.kernel("cpu", "cuda")

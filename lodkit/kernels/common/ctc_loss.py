@@ -8,12 +8,12 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.ctc_loss import prepare
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 
 
 def _log_softmax(on, logits):
     """Of each frame, in float32 at least."""
-    x = on.contiguous(on.convert(logits, np.promote_types(native(logits.dtype), np.float32)))
+    x = on.to_contiguous(on.convert(logits, np.promote_types(native(logits.dtype), np.float32)))
     logs, (frames, classes) = on.output(x.shape, x.dtype, None, x), x.shape
     on.softmax_rows(x.reshape(x.size), np.arange(frames + 1) * classes, True, logs.reshape(x.size))
     return logs
@@ -27,8 +27,8 @@ def ctc_loss(on, logits: LoDTensor, labels: LoDTensor, /, *, blank, norm_by_time
         logs = _log_softmax(on, logits.values)
         losses = on.ctc_loss.losses(logs, offsets, numbers, bounds, blank, norm_by_times is True, zero_infinity)
         with np.errstate(over="ignore"):
-            on.copied(losses, out)
-    return above(logits, level, out)
+            on.copy_elements(losses, out)
+    return with_outer_levels(logits, level, out)
 
 
 @ops.ctc_loss_grad.kernel("cpu", "cuda")
@@ -37,6 +37,6 @@ def ctc_loss_grad(on, logits: LoDTensor, labels: LoDTensor, grad, /, *, blank, n
     if not logits.values.size:
         return logits.with_values(on.output(logits.values.shape, native(logits.values.dtype), None, logits.values))
     logs = _log_softmax(on, logits.values)
-    grad = on.contiguous(on.convert(grad, logs.dtype))
+    grad = on.to_contiguous(on.convert(grad, logs.dtype))
     result = on.ctc_loss.gradient(logs, offsets, numbers, bounds, blank, grad, bool(norm_by_times))
     return logits.with_values(on.convert(result, native(logits.values.dtype)))

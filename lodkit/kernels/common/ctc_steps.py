@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from ...jit import jitable, simd
 
-LEAST = -1e300  # more than -inf, and no sum of logarithms that a batch has room for is below
+# Above -inf, and below any sum of logarithms that a batch has room for.
+LOWEST_LOG = -1e300
 
 
 @jitable(inline=True)
-def added(a, b):
+def log_add(a, b):
     """``log(exp(a) + exp(b))``; -inf of two -inf, NaN propagates."""
     top = simd.maximum(a, b)
-    less = simd.sub(simd.minimum(a, b), simd.maximum(top, simd.like(top, LEAST)))
+    less = simd.sub(simd.minimum(a, b), simd.maximum(top, simd.like(top, LOWEST_LOG)))
     return simd.add(top, simd.log(simd.add(simd.exp(less), simd.like(top, 1.0))))
 
 
@@ -25,5 +26,5 @@ def step(blank, label_before, label, skip):
 
     ``skip`` is 0 where the label may follow the one before without a blank, -inf where they are equal.
     """
-    reached = added(blank, label_before)
-    return reached, added(label, simd.maximum(blank, simd.add(reached, skip)))
+    reached = log_add(blank, label_before)
+    return reached, log_add(label, simd.maximum(blank, simd.add(reached, skip)))

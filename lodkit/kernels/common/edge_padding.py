@@ -12,7 +12,7 @@ def add_padding(on, data, lengths, start_padding, end_padding, /, *, padding_wid
     )
     rows = ops.padded_rows(len(data), len(offsets) - 1, before, behind)
     pads = on.edge_padding.pads(data, start_padding, end_padding)
-    slots = on.edge_padding.stretched(offsets, before + behind)
+    slots = on.edge_padding.stretch_offsets(offsets, before + behind)
     out = on.output((rows, *data.shape[1:]), dtype, out, data)
     on.copy_runs(data, offsets, slots, out, pads, before)
     return out, on.edge_padding.lengths_of(slots)
@@ -24,7 +24,7 @@ def remove_padding(on, data, lengths, /, *, padding_width, end_padding_width, ou
         on, data, lengths, "remove_padding", padding_width, end_padding_width
     )
     ops.check_room(on, data, offsets, before, behind)
-    slots = on.edge_padding.shortened(offsets, before, behind)
+    slots = on.edge_padding.shorten_offsets(offsets, before, behind)
     rows = len(data) - (len(offsets) - 1) * (before + behind)
     out = on.output((rows, *data.shape[1:]), dtype, out, data)
     on.copy_runs(data, offsets, slots, out, lead=-before)

@@ -7,7 +7,7 @@ import numpy as np
 from ... import ops
 from ...lod import LoDTensor
 from ...ops.edit_distance import prepare_distance
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 
 
 @ops.edit_distance.kernel("cpu", "cuda")
@@ -20,4 +20,4 @@ def edit_distance(on, hyp: LoDTensor, ref: LoDTensor, /, *, normalized, ignored_
         pair = [on.convert(on.integers(x.values, "tokens"), np.dtype(np.int64)) for x in (hyp, ref)]
         a, b = (x.reshape(x.size) for x in pair)
         on.edit_distance.distances(a, hyp._row_offsets(), b, ref._row_offsets(), normalized, out)
-    return above(ref, -1, out)
+    return with_outer_levels(ref, -1, out)

@@ -12,7 +12,7 @@ from ...arrays.objects import refuse_no_numbers
 from ...lod import LoDTensor, SelectedRows
 from ...ops import elementwise as ops
 from ...registry import Dense
-from .array_api import namespace, rounded, wide
+from .array_api import namespace, round_to, upcast_half
 
 BOTH = "cpu", "cuda"
 
@@ -29,16 +29,16 @@ def map_values(op, function, floating=False, merge=True, devices=BOTH, whole=Non
         if whole and dtype.kind != "f":
             attrs = whole(dtype, **attrs)
         with np.errstate(all="ignore"):
-            return rounded(function(namespace(x), wide(x), **attrs), dtype)
+            return round_to(function(namespace(x), upcast_half(x), **attrs), dtype)
 
-    def dense(x: Dense, /, **attrs):
+    def map_dense(x: Dense, /, **attrs):
         return run(x, attrs)
 
-    def selected(x: SelectedRows, /, **attrs):
+    def map_selected(x: SelectedRows, /, **attrs):
         x = x.merge() if merge is True or (merge and attrs.get(merge)) else x
         return x._with_value(run(x.value, attrs))
 
-    for kernel in (dense, selected):
+    for kernel in (map_dense, map_selected):
         for device in devices:
             op.kernel(device)(kernel)
 
@@ -74,18 +74,18 @@ def _backward(op, function, saved):
         check_gradient(grad, x.shape)
         dtype = check_values(dtype_of(x), op.name, floating=True)
         with np.errstate(all="ignore"):
-            return rounded(function(namespace(x), wide(x), wide(grad), **attrs), dtype)
+            return round_to(function(namespace(x), upcast_half(x), upcast_half(grad), **attrs), dtype)
 
     op.kernel("cpu")(op.kernel("cuda")(kernel))
 
 
-def _inside(xp, x, grad, *, min, max):
+def _mask_gradient(xp, x, grad, *, min, max):
     return xp.where(xp.logical_and(x >= min, x <= max), grad, xp.zeros_like(grad))
 
 
 _backward(ops.abs_grad, lambda xp, x, grad: grad * xp.sign(x), "x")
 _backward(ops.sqrt_grad, lambda xp, out, grad: grad / (2 * out), "out")
-_backward(ops.clip_by_value_grad, _inside, "x")
+_backward(ops.clip_by_value_grad, _mask_gradient, "x")
 
 
 def _numbers(x):
@@ -102,17 +102,17 @@ _WHOLE = {
 def map_whole(op, function, devices=BOTH):
     """Register an operator of all elements, whose kernel gives an array without dimensions."""
 
-    def dense(x: Dense, /):
+    def reduce_dense(x: Dense, /):
         xp = namespace(x)
         return xp.reshape(xp.asarray(function(xp, xp.asarray(x))), (1,))
 
-    def ragged(x: LoDTensor, /):
-        return dense(x.values)
+    def reduce_ragged(x: LoDTensor, /):
+        return reduce_dense(x.values)
 
-    def selected(x: SelectedRows, /):
-        return dense(x.merge().value)
+    def reduce_selected(x: SelectedRows, /):
+        return reduce_dense(x.merge().value)
 
-    for kernel in (dense, ragged, selected):
+    for kernel in (reduce_dense, reduce_ragged, reduce_selected):
         for device in devices:
             op.kernel(device)(kernel)
 
@@ -130,10 +130,10 @@ def map_norms(norm, device):
         factor = xp.where(found <= max_norm, xp.ones_like(found), max_norm / found)
         return x * (factor.astype(x.dtype) if xp is np else xp.astype(factor, x.dtype))
 
-    def of_all(xp, x):
+    def norm_of_all(xp, x):
         dtype = check_values(dtype_of(x), "norm", floating=True)
         with np.errstate(over="ignore"):
-            return rounded(norm(xp, x), dtype)
+            return round_to(norm(xp, x), dtype)
 
     map_values(ops.clip_by_norm, clip, floating=True, devices=[device])
-    map_whole(ops.norm, of_all, devices=[device])
+    map_whole(ops.norm, norm_of_all, devices=[device])

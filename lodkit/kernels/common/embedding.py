@@ -48,7 +48,7 @@ def embedding_bag(
     table, bags, flat, weights = ops.prepare_bag(on, table, ids, weights, pool, padding_idx, ops.LATER)
     levels = bags._lod
     out = on.reduce_into(table, flat, weights, padding_idx, levels[-1], pool, pad_value, out, dtype, unchecked=True)
-    return out if len(levels) == 1 else ops.above(bags, -1, out)
+    return out if len(levels) == 1 else ops.with_outer_levels(bags, -1, out)
 
 
 @ops.embedding_bag_grad.kernel("cpu", "cuda")

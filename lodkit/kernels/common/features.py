@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.sizes import size_product
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...lod.offsets import lengths_to_offsets, sort_by_segment
 from ...ops import features as ops
 from ...ops.shared.features import check_features
 from ...registry import Dense
-from .copy_by_plan import placed, placed_back
+from .copy_by_plan import scatter_by_plan, scatter_grad
 from .copy_plan import CopyPlan, plan_merge
 
 
@@ -20,12 +20,12 @@ def _merge(xs):
 
 @ops.merge_features.kernel("cpu", "cuda")
 def merge_features(on, *xs: LoDTensor, out=None):
-    return placed(on, _merge(xs), out)
+    return scatter_by_plan(on, _merge(xs), out)
 
 
 @ops.merge_features_grad.kernel("cpu", "cuda")
 def merge_features_grad(on, grad, /, *xs: LoDTensor):
-    return placed_back(on, _merge(xs), grad)
+    return scatter_grad(on, _merge(xs), grad)
 
 
 def _stack(xs, presence):
@@ -36,40 +36,40 @@ def _stack(xs, presence):
 
 @ops.stack_features.kernel("cpu", "cuda")
 def stack_rows(on, *xs: Dense, presence, out=None):
-    return placed(on, _stack(xs, presence), out)
+    return scatter_by_plan(on, _stack(xs, presence), out)
 
 
 @ops.stack_features.kernel("cpu", "cuda")
 def stack_sequences(on, *xs: LoDTensor, presence, out=None):
-    return placed(on, _stack(xs, presence), out)
+    return scatter_by_plan(on, _stack(xs, presence), out)
 
 
 @ops.stack_features_grad.kernel("cpu", "cuda")
 def stack_rows_grad(on, grad, /, *xs: Dense, presence):
-    return placed_back(on, _stack(xs, presence), grad)
+    return scatter_grad(on, _stack(xs, presence), grad)
 
 
 @ops.stack_features_grad.kernel("cpu", "cuda")
 def stack_sequences_grad(on, grad, /, *xs: LoDTensor, presence):
-    return placed_back(on, _stack(xs, presence), grad)
+    return scatter_grad(on, _stack(xs, presence), grad)
 
 
 def _pack(x, presence):
     mask = ops.prepare_pack(x, presence)
     starts = np.flatnonzero(mask)
-    level = frozen(lengths_to_offsets(np.count_nonzero(mask, axis=1)))
+    level = freeze(lengths_to_offsets(np.count_nonzero(mask, axis=1)))
     plan = CopyPlan(starts, starts + 1, np.arange(len(starts)))
     return [x.reshape(mask.size, *x.shape[2:])], (level,), [plan]
 
 
 @ops.pack_features.kernel("cpu", "cuda")
 def pack_features(on, x, /, *, presence, out=None):
-    return placed(on, _pack(x, presence), out)
+    return scatter_by_plan(on, _pack(x, presence), out)
 
 
 @ops.pack_features_grad.kernel("cpu", "cuda")
 def pack_features_grad(on, x, grad, /, *, presence):
-    return placed_back(on, _pack(x, presence), grad)[0].reshape(*x.shape)
+    return scatter_grad(on, _pack(x, presence), grad)[0].reshape(*x.shape)
 
 
 def _select(values, keys, feature_keys):
@@ -84,15 +84,15 @@ def _select(values, keys, feature_keys):
     offsets, order = sort_by_segment(batch, size_product((len(feature_keys), examples), "feature_keys * examples"))
     some = some[order]
     ends = lengths_to_offsets(rows[some + 1] - rows[some])
-    levels = frozen(np.arange(len(feature_keys) + 1) * examples), frozen(ends[offsets])
+    levels = freeze(np.arange(len(feature_keys) + 1) * examples), freeze(ends[offsets])
     return [values.values], levels, [CopyPlan(rows[some], rows[some + 1], ends[:-1])]
 
 
 @ops.select_features.kernel("cpu", "cuda")
 def select_features(on, values: LoDTensor, /, *, keys, feature_keys, out=None):
-    return placed(on, _select(values, keys, feature_keys), out)
+    return scatter_by_plan(on, _select(values, keys, feature_keys), out)
 
 
 @ops.select_features_grad.kernel("cpu", "cuda")
 def select_features_grad(on, values: LoDTensor, grad, /, *, keys, feature_keys):
-    return placed_back(on, _select(values, keys, feature_keys), grad)[0]
+    return scatter_grad(on, _select(values, keys, feature_keys), grad)[0]

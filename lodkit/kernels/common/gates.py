@@ -9,7 +9,7 @@ RELU, SIGMOID, TANH = map(ACTIVATIONS.index, ("relu", "sigmoid", "tanh"))
 _NUMBERS = {"identity": ACTIVATIONS.index("identity"), "relu": RELU, "sigmoid": SIGMOID, "tanh": TANH}
 
 
-def numbered(*names):
+def number_functions(*names):
     """The numbers of activations that the functions below know."""
     return tuple(_NUMBERS[name] for name in names)
 
@@ -26,45 +26,45 @@ def activate(kind, x):
 
 
 @jitable(inline=True)
-def by_sigmoid(y, g):
+def sigmoid_backward(y, g):
     return simd.mul(g, simd.mul(y, simd.sub(simd.like(y, 1), y)))
 
 
 @jitable(inline=True)
-def by_tanh(y, g):
+def tanh_backward(y, g):
     return simd.mul(g, simd.sub(simd.like(y, 1), simd.mul(y, y)))
 
 
 @jitable(inline=True)
-def by_relu(y, g):
-    return simd.if_positive(g, y)
+def relu_backward(y, g):
+    return simd.zero_unless_positive(g, y)
 
 
 @jitable(inline=True)
 def slope(kind, y, g):
     """``g`` times the derivative of an activation, from its result y."""
     if kind == SIGMOID:
-        return by_sigmoid(y, g)
+        return sigmoid_backward(y, g)
     if kind == TANH:
-        return by_tanh(y, g)
+        return tanh_backward(y, g)
     if kind == RELU:
-        return by_relu(y, g)
+        return relu_backward(y, g)
     return g
 
 
 @jitable(inline=True)
-def clipped(x, bound):
+def clip(x, bound):
     bound = simd.like(x, bound)
     return simd.minimum(simd.maximum(x, simd.sub(simd.like(x, 0), bound)), bound)
 
 
 @jitable(inline=True)
-def unclipped(g, x, bound):
+def clip_grad(g, x, bound):
     """``g`` where x is inside the bound, else 0; everywhere without a bound, which is infinite then."""
     if bound + bound == bound:
         return g
     size = simd.maximum(x, simd.sub(simd.like(x, 0), x))
-    return simd.if_positive(g, simd.sub(simd.like(x, bound), size))
+    return simd.zero_unless_positive(g, simd.sub(simd.like(x, bound), size))
 
 
 @jitable(inline=True)
@@ -79,7 +79,7 @@ def lstm_step(sums, before, peepholes, kinds, limit):
     candidate = activate(candidate_kind, candidate)
     input_gate = activate(gate, simd.fma(before, to_input, input_gate))
     forget_gate = activate(gate, simd.fma(before, to_forget, forget_gate))
-    cell = clipped(simd.fma(before, forget_gate, simd.mul(candidate, input_gate)), limit)
+    cell = clip(simd.fma(before, forget_gate, simd.mul(candidate, input_gate)), limit)
     output_gate = activate(gate, simd.fma(cell, to_output, output_gate))
     hidden = simd.mul(output_gate, activate(cell_kind, cell))
     return (candidate, input_gate, forget_gate, output_gate), cell, hidden
@@ -97,7 +97,7 @@ def lstm_step_grad(gates, cell, before, g, by_cell, peepholes, kinds, limit):
     y = activate(cell_kind, cell)
     by_output = slope(gate, output_gate, simd.mul(g, y))
     by_cell = simd.add(by_cell, slope(cell_kind, y, simd.mul(g, output_gate)))
-    by_cell = unclipped(simd.fma(by_output, to_output, by_cell), cell, limit)
+    by_cell = clip_grad(simd.fma(by_output, to_output, by_cell), cell, limit)
     by_candidate = slope(candidate_kind, candidate, simd.mul(by_cell, input_gate))
     by_input = slope(gate, input_gate, simd.mul(by_cell, candidate))
     by_forget = slope(gate, forget_gate, simd.mul(by_cell, before))

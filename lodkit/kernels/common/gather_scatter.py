@@ -15,7 +15,7 @@ def gather(on, data, ids: Dense | LoDTensor, /, *, axis, wrap, match_outer, is_s
         return _gather_along(on, data, numbers, dtype, axis, match_outer, out)
     out = on.output(numbers.shape + data.shape[1:], dtype, out, data)
     on.gather(data, numbers, None, out)
-    return ops.structured(out, ids)
+    return ops.wrap_like_ids(out, ids)
 
 
 @ops.batch_gather.kernel("cpu", "cuda")

@@ -10,11 +10,11 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.gru import prepare
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 from ...ops.shared.recurrent import Steps, check_last_gradient, check_results, gate_type
 from . import recurrent
-from .gates import numbered
-from .recurrent import plain
+from .gates import number_functions
+from .recurrent import to_contiguous
 
 
 class _Layer:
@@ -24,10 +24,10 @@ class _Layer:
         input_weight, weight, bias, h0 = given
         self.dtype, self.kind, self.size = native(x.values.dtype), gate_type(x.values.dtype), size
         self.steps = Steps(offsets, reverse)
-        self.input_weight, self.weight, self.h0 = (plain(on, a, self.kind) for a in (input_weight, weight, h0))
-        self.gate_weight, self.candidate_weight = map(on.contiguous, split_weight(on, self.weight, size, layout))
+        self.input_weight, self.weight, self.h0 = (to_contiguous(on, a, self.kind) for a in (input_weight, weight, h0))
+        self.gate_weight, self.candidate_weight = map(on.to_contiguous, split_weight(on, self.weight, size, layout))
         self.bias = recurrent.bias_row(on, bias, 4 * size, self.kind, x.values)
-        self.activations = numbered(*activations)
+        self.activations = number_functions(*activations)
         self.origin_mode, self.reset_after = self.modes = tuple(map(int, modes))
 
 
@@ -51,7 +51,7 @@ def gru(
     sums = recurrent.Sums(on, x, input_weight, layer.steps, layer.kind)
     out = recurrent.from_time_major(on, layer.steps, _walk(on, layer, sums), layer.dtype)
     last = recurrent.last_states(on, out, h0, layer.steps)
-    return x.with_values(out), above(x, level, last), sums.values
+    return x.with_values(out), with_outer_levels(x, level, last), sums.values
 
 
 def _walk(on, layer, sums):
@@ -94,20 +94,20 @@ def gru_grad(
     else:
         by_weight = on.matmul(seen, on.columns_of(by_seen, 0, 2 * size), transpose="left")
         by_candidate = on.matmul(made, on.columns_of(by_gates, 2 * size, 3 * size), transpose="left")
-        found.append(_joined(on, by_weight, by_candidate, size, weight_layout))
+        found.append(_join_weight(on, by_weight, by_candidate, size, weight_layout))
     if bias is not None:
         sums = [recurrent.column_sums(on, by_gates)]
         if math.prod(bias.shape) > 3 * size:
-            sums.append(recurrent.column_sums(on, on.contiguous(on.columns_of(by_products, 2 * size, 3 * size))))
-        found.append(on.joined([s.reshape(-1) for s in sums]).reshape(*bias.shape))
+            sums.append(recurrent.column_sums(on, on.to_contiguous(on.columns_of(by_products, 2 * size, 3 * size))))
+        found.append(on.join_rows([s.reshape(-1) for s in sums]).reshape(*bias.shape))
     found += [recurrent.initial_grad(on, by_h, steps, h0, grad_last)] if h0 is not None else []
     with np.errstate(over="ignore"):
         return tuple(on.convert(g, dtype) for g in found)
 
 
-def _joined(on, gates, candidate, size, layout):
+def _join_weight(on, gates, candidate, size, layout):
     """A weight of its two parts: the reverse of ``split_weight``."""
-    blocks = on.joined([on.contiguous(a).reshape(-1) for a in (gates, candidate)])
+    blocks = on.join_rows([on.to_contiguous(a).reshape(-1) for a in (gates, candidate)])
     if layout == "blocks":
         return blocks.reshape(size, 3 * size)
     row = np.arange(size)[:, None]
@@ -122,7 +122,7 @@ def _walk_back(on, layer, hidden, gates, grad, grad_last):
     gradient of the first states.
     """
     steps, kind, size, after = layer.steps, layer.kind, layer.size, layer.reset_after
-    gates, grad = plain(on, gates, kind), recurrent.to_time_major(on, grad, steps, kind)
+    gates, grad = to_contiguous(on, gates, kind), recurrent.to_time_major(on, grad, steps, kind)
     states = recurrent.states_of(on, layer.h0, hidden, steps, kind)
     by_gates, made = (on.output((len(gates), n), kind, None, gates) for n in (3 * size, size))
     by_products = by_gates

@@ -12,13 +12,13 @@ P4, P5 = np.uint64(0x85EBCA77C2B2AE63), np.uint64(0x27D4EB2F165667C5)
 
 
 @jitable
-def rotated(x, by):
+def rotate_left(x, by):
     return (x << np.uint64(by)) | (x >> np.uint64(64 - by))
 
 
 @jitable
-def mixed(total, number):
-    return rotated(total + number * P2, 31) * P1
+def mix_word(total, number):
+    return rotate_left(total + number * P2, 31) * P1
 
 
 @jitable
@@ -34,7 +34,7 @@ def word_of(x, first, i, small):
 def lane_of(x, first, small, lane, stripes, total):
     """One of the four running totals of a row, over its whole stripes of four numbers."""
     for s in range(stripes):
-        total = mixed(total, word_of(x, first, 4 * s + lane, small))
+        total = mix_word(total, word_of(x, first, 4 * s + lane, small))
     return total
 
 
@@ -48,15 +48,15 @@ def xxh64(x, row, columns, small, seed):
         two = lane_of(x, first, small, 1, stripes, seed + P2)
         three = lane_of(x, first, small, 2, stripes, seed)
         four = lane_of(x, first, small, 3, stripes, seed - P1)
-        total = rotated(one, 1) + rotated(two, 7) + rotated(three, 12) + rotated(four, 18)
+        total = rotate_left(one, 1) + rotate_left(two, 7) + rotate_left(three, 12) + rotate_left(four, 18)
         for lane in (one, two, three, four):
-            total = (total ^ mixed(np.uint64(0), lane)) * P1 + P4
+            total = (total ^ mix_word(np.uint64(0), lane)) * P1 + P4
     total += np.uint64(4 * columns if small else 8 * columns)
     for i in range(4 * stripes, words):
-        total = rotated(total ^ mixed(np.uint64(0), word_of(x, first, i, small)), 27) * P1 + P4
+        total = rotate_left(total ^ mix_word(np.uint64(0), word_of(x, first, i, small)), 27) * P1 + P4
     if small and columns % 2:
         number = np.uint64(x[first + columns - 1]) & np.uint64(0xFFFFFFFF)
-        total = rotated(total ^ (number * P1), 23) * P2 + P3
+        total = rotate_left(total ^ (number * P1), 23) * P2 + P3
     total = (total ^ (total >> np.uint64(33))) * P2
     total = (total ^ (total >> np.uint64(29))) * P3
     return total ^ (total >> np.uint64(32))

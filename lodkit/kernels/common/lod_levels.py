@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...lod import LoDTensor, frozen, values_of
+from ...lod import LoDTensor, freeze, values_of
 from ...ops import lod_levels as ops
 from ...registry import Dense
 
@@ -21,6 +21,6 @@ def lod_append(on, x: Dense | LoDTensor, lengths, /):
 
 @ops.sequence_reshape.kernel("cpu", "cuda")
 def sequence_reshape(on, x: LoDTensor, /, *, new_dim):
-    offsets = frozen(ops.reshaped_offsets(x, new_dim))
-    values = on.contiguous(x.values).reshape(offsets.item(-1), new_dim)
+    offsets = freeze(ops.reshaped_offsets(x, new_dim))
+    values = on.to_contiguous(x.values).reshape(offsets.item(-1), new_dim)
     return LoDTensor._wrap(values, (*x._lod[:-1], offsets))

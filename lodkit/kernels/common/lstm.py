@@ -10,11 +10,11 @@ from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor
 from ...ops.lstm import prepare, prepare_grad
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 from ...ops.shared.recurrent import Steps, gate_type
 from . import recurrent
-from .gates import numbered
-from .recurrent import plain
+from .gates import number_functions
+from .recurrent import to_contiguous
 
 
 class _Layer:
@@ -24,10 +24,12 @@ class _Layer:
         input_weight, weight, bias, h0, c0, projection = given
         self.dtype, self.kind = native(x.values.dtype), gate_type(x.values.dtype)
         others = input_weight, weight, h0, c0, projection
-        self.input_weight, self.weight, self.h0, self.c0, self.projection = (plain(on, a, self.kind) for a in others)
+        self.input_weight, self.weight, self.h0, self.c0, self.projection = (
+            to_contiguous(on, a, self.kind) for a in others
+        )
         self.steps = Steps(sizes.offsets, reverse)
         self.bias = recurrent.bias_row(on, bias, 7 * sizes.cell, self.kind, x.values)
-        *self.activations, self.projected = numbered(*activations)
+        *self.activations, self.projected = number_functions(*activations)
         self.activations = tuple(self.activations)
         self.limit, self.projection_limit = (limit or math.inf for limit in limits)
 
@@ -45,7 +47,7 @@ def lstm(
     out, cells = _walk(on, layer, sums, sizes)
     hidden, cell = (recurrent.from_time_major(on, layer.steps, a, layer.dtype) for a in (out, cells))
     last = (recurrent.last_states(on, a, first, layer.steps) for a, first in ((hidden, h0), (cell, c0)))
-    return x.with_values(hidden), *(above(x, level, a) for a in last), x.with_values(cell), sums.values
+    return x.with_values(hidden), *(with_outer_levels(x, level, a) for a in last), x.with_values(cell), sums.values
 
 
 def _walk(on, layer, sums, sizes):
@@ -86,8 +88,8 @@ def lstm_grad(
     seen, skipped = recurrent.previous_states(on, hidden, layer.h0, steps, kind)
     found.append(on.matmul(seen, on.part(by_gates, skipped, len(by_gates)), transpose="left"))
     if bias is not None:
-        sums = [recurrent.column_sums(on, by_gates), *(_by_peepholes(on, by_gates, cells, steps, sizes))]
-        found.append(on.joined([s.reshape(-1) for s in sums]).reshape(*bias.shape))
+        sums = [recurrent.column_sums(on, by_gates), *(_peephole_grads(on, by_gates, cells, steps, sizes))]
+        found.append(on.join_rows([s.reshape(-1) for s in sums]).reshape(*bias.shape))
     first = (by_h, h0, grad_last), (by_c, c0, grad_last_cell)
     found += [recurrent.initial_grad(on, g, steps, s, last) for g, s, last in first if s is not None]
     found += [by_projection] if projection is not None else []
@@ -99,7 +101,7 @@ def _walk_back(on, layer, cells, hidden, gates, by_results, sizes):
     """Walk the steps backwards. Returns the gradients of the sums of gates, the projection and the first states."""
     steps, kind, projected = layer.steps, layer.kind, layer.projection is not None
     grad, grad_cell, *by_last = by_results
-    gates, grad = plain(on, gates, kind), recurrent.to_time_major(on, grad, steps, kind)
+    gates, grad = to_contiguous(on, gates, kind), recurrent.to_time_major(on, grad, steps, kind)
     by_cells = cells if grad_cell is None else recurrent.to_time_major(on, grad_cell, steps, kind)
     by_gates = on.output(gates.shape, kind, None, gates)
     widths = zip(by_last, (sizes.out, sizes.cell), strict=True)
@@ -123,12 +125,12 @@ def _walk_back(on, layer, cells, hidden, gates, by_results, sizes):
     return by_gates, by_projection, by_h, by_c
 
 
-def _by_peepholes(on, by_gates, cells, steps, sizes):
+def _peephole_grads(on, by_gates, cells, steps, sizes):
     """The gradients of the peepholes, if there are any: of gates, times the cells that they saw, added up."""
     size, rows = sizes.cell, len(steps.rows)
     if not sizes.peepholes:
         return
     before = on.take_rows(cells, steps.previous)
     for gate, seen in ((1, before), (2, before), (3, on.part(cells, steps.first, steps.first + rows))):
-        part = on.contiguous(on.columns_of(by_gates, gate * size, (gate + 1) * size))
-        yield on.sums_of_products(part, on.contiguous(seen), np.array([0, rows]))
+        part = on.to_contiguous(on.columns_of(by_gates, gate * size, (gate + 1) * size))
+        yield on.sums_of_products(part, on.to_contiguous(seen), np.array([0, rows]))

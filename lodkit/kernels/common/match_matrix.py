@@ -10,11 +10,11 @@ from ...lod import LoDTensor
 from ...ops.match_matrix import prepare_match
 
 
-def _prepared(on, x, y, weight):
+def _prepare_pairs(on, x, y, weight):
     """Rows in the type that is computed in, the rows of x times the weight, and what the pairs need to know."""
     dtype, ends = prepare_match(x, y, weight)
     kind = np.dtype(np.float32) if dtype == np.float16 else dtype
-    left, right, factors = (on.contiguous(on.convert(a, kind)) for a in (x.values, y.values, weight))
+    left, right, factors = (on.to_contiguous(on.convert(a, kind)) for a in (x.values, y.values, weight))
     factors = factors.reshape(weight.shape[0], weight.shape[1] * weight.shape[2])
     pairs = x._row_offsets(), y._row_offsets(), ends, weight.shape[1]
     return dtype, left, right, factors, on.matmul(left, factors), pairs
@@ -22,7 +22,7 @@ def _prepared(on, x, y, weight):
 
 @ops.match_matrix.kernel("cpu", "cuda")
 def match_matrix(on, x, y, weight, /):
-    dtype, _, right, _, products, pairs = _prepared(on, x, y, weight)
+    dtype, _, right, _, products, pairs = _prepare_pairs(on, x, y, weight)
     ends = pairs[2]
     out = on.output((int(ends[-1]), 1), right.dtype, None, right)
     if out.size:
@@ -33,9 +33,9 @@ def match_matrix(on, x, y, weight, /):
 
 @ops.match_matrix_grad.kernel("cpu", "cuda")
 def match_matrix_grad(on, x, y, weight, grad, /):
-    dtype, left, right, factors, products, pairs = _prepared(on, x, y, weight)
+    dtype, left, right, factors, products, pairs = _prepare_pairs(on, x, y, weight)
     check_gradient(grad, (int(pairs[2][-1]), 1))
-    grad = on.contiguous(on.convert(grad, right.dtype))
+    grad = on.to_contiguous(on.convert(grad, right.dtype))
     by_products = on.zeros(products.shape, right.dtype, right)
     by_y = on.zeros(right.shape, right.dtype, right)
     if grad.size:

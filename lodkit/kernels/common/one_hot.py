@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ... import ops
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...ops.one_hot import check_two_axes, prepare_segments
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 from ...ops.shared.columns import checked_columns
 
 
@@ -25,11 +25,11 @@ def segment_one_hot(on, ids: LoDTensor, /, *, size, out=None):
     offsets = bags._row_offsets()
     out = on.output((len(offsets) - 1, size), np.float32, out, flat)
     on.one_hot.mark(offsets, flat, out)
-    return above(bags, -1, out)
+    return with_outer_levels(bags, -1, out)
 
 
 @ops.dense_to_id_lists.kernel("cpu", "cuda")
 def dense_to_id_lists(on, dense, /):
     check_two_axes(dense)
     offsets, ids = on.one_hot.list_columns(dense)
-    return LoDTensor._wrap(ids, (frozen(offsets),))
+    return LoDTensor._wrap(ids, (freeze(offsets),))

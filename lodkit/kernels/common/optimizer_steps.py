@@ -3,7 +3,7 @@
 ``step(parameter, states, gradient, squares, numbers) -> (parameter, states)``: lanes of a parameter, of each of its
 states and of the gradient, and the squares of the gradient's lanes, or in a row-wise step their mean over the row.
 ``numbers`` are those of the rule. The kernel templates of a device load and store the lanes, for a dense gradient and
-for the rows of SelectedRows, and take the step ``adjusted`` first where a rule asks for it.
+for the rows of SelectedRows, and take the step ``adjust`` first where a rule asks for it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from ...ops.shared.updates import LEAST_DIVISOR
 
 
 @jitable(inline=True)
-def _clipped(x, bound):
+def _clip(x, bound):
     return simd.minimum(simd.maximum(x, simd.sub(simd.like(x, 0), bound)), bound)
 
 
 @jitable(inline=True)
-def adjusted(p, g, numbers):
+def adjust(p, g, numbers):
     """Parameter and gradient before a rule, by its last four numbers: clipping, sign or scale, both kinds of decay."""
     decay, keep, factor = simd.like(p, numbers[-4]), simd.like(p, numbers[-3]), simd.like(p, numbers[-2])
-    g = simd.mul(factor, _clipped(g, simd.like(p, numbers[-1])))
+    g = simd.mul(factor, _clip(g, simd.like(p, numbers[-1])))
     p = simd.mul(keep, p)
     return p, simd.add(g, simd.mul(decay, p))
 
@@ -32,27 +32,27 @@ def sgd(p, states, g, squares, numbers):
 
 
 @jitable(inline=True)
-def _towards(old, new, share):
+def _moving_average(old, new, share):
     """A moving average: ``(1 - share) * old + share * new``."""
     return simd.add(old, simd.mul(simd.like(old, share), simd.sub(new, old)))
 
 
 @jitable(inline=True)
-def _scaled(p, g, squares, lr, epsilon):
+def _scaled_step(p, g, squares, lr, epsilon):
     """A step against the gradient, over the root of the squares."""
     divisor = simd.larger(simd.add(simd.sqrt(squares), simd.like(p, epsilon)), simd.like(p, LEAST_DIVISOR))
     return simd.sub(p, simd.div(simd.mul(simd.like(p, lr), g), divisor))
 
 
 @jitable(inline=True)
-def _either(low, high):
+def _keep_low(low, high):
     return low
 
 
 @jitable(inline=True)
-def _one(lanes):
-    """One of a row's number in all lanes, so that roots and quotients of it are taken once."""
-    return simd.reduce(_either, lanes)
+def _first_lane(lanes):
+    """Reduce a row's number, the same in all lanes, to one lane, so that sqrt and division run once."""
+    return simd.reduce(_keep_low, lanes)
 
 
 @jitable(inline=True)
@@ -66,31 +66,31 @@ def _scaled_row(p, g, squares, lr, epsilon):
 @jitable
 def adagrad(p, states, g, squares, numbers):
     moment = simd.add(states[0], squares)
-    return _scaled(p, g, moment, numbers[0], numbers[1]), (moment,)
+    return _scaled_step(p, g, moment, numbers[0], numbers[1]), (moment,)
 
 
 @jitable
 def rowwise_adagrad(p, states, g, squares, numbers):
-    moment = simd.add(_one(states[0]), _one(squares))
+    moment = simd.add(_first_lane(states[0]), _first_lane(squares))
     return _scaled_row(p, g, moment, numbers[0], numbers[1]), (simd.like(p, simd.lane(moment, 0)),)
 
 
 @jitable
 def decaying_adagrad(p, states, g, squares, numbers):
     moment = simd.add(simd.mul(simd.like(p, numbers[2]), states[0]), squares)
-    return _scaled(p, g, moment, numbers[0], numbers[1]), (moment,)
+    return _scaled_step(p, g, moment, numbers[0], numbers[1]), (moment,)
 
 
 @jitable
 def decayed_adagrad(p, states, g, squares, numbers):
-    moment = _towards(states[0], squares, numbers[2])
-    return _scaled(p, g, moment, numbers[0], numbers[1]), (moment,)
+    moment = _moving_average(states[0], squares, numbers[2])
+    return _scaled_step(p, g, moment, numbers[0], numbers[1]), (moment,)
 
 
 @jitable(inline=True)
 def _shrunk(p, bound, factor):
     """A proximal step: towards 0 by the bound, and by the factor."""
-    return simd.mul(simd.sub(p, _clipped(p, simd.like(p, bound))), simd.like(p, factor))
+    return simd.mul(simd.sub(p, _clip(p, simd.like(p, bound))), simd.like(p, factor))
 
 
 @jitable
@@ -101,7 +101,7 @@ def proximal_gd(p, states, g, squares, numbers):
 @jitable
 def proximal_adagrad(p, states, g, squares, numbers):
     moment = simd.add(states[0], squares)
-    return _shrunk(_scaled(p, g, moment, numbers[0], 0), numbers[1], numbers[2]), (moment,)
+    return _shrunk(_scaled_step(p, g, moment, numbers[0], 0), numbers[1], numbers[2]), (moment,)
 
 
 @jitable(inline=True)
@@ -113,7 +113,7 @@ def _ftrl(p, states, g, squared, root, before, numbers):
     rate = simd.mul(simd.sub(root, before), inverse)
     linear = simd.add(states[1], simd.sub(g, simd.mul(rate, p)))
     divisor = simd.add(simd.mul(simd.add(beta, root), inverse), simd.like(p, numbers[3]))
-    excess = simd.sub(_clipped(linear, simd.like(p, numbers[2])), linear)
+    excess = simd.sub(_clip(linear, simd.like(p, numbers[2])), linear)
     return simd.div(excess, simd.larger(divisor, simd.like(p, LEAST_DIVISOR))), (squared, linear)
 
 
@@ -163,28 +163,29 @@ def nesterov(p, states, g, squares, numbers):
 
 @jitable
 def adam(p, states, g, squares, numbers):
-    first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
-    return _scaled(p, first, second, numbers[0], numbers[3]), (first, second)
+    first, second = _moving_average(states[0], g, numbers[1]), _moving_average(states[1], squares, numbers[2])
+    return _scaled_step(p, first, second, numbers[0], numbers[3]), (first, second)
 
 
 @jitable
 def rowwise_adam(p, states, g, squares, numbers):
-    first, second = _towards(states[0], g, numbers[1]), _towards(_one(states[1]), _one(squares), numbers[2])
+    first, second = _moving_average(states[0], g, numbers[1]), _first_lane(states[1])
+    second = _moving_average(second, _first_lane(squares), numbers[2])
     p = _scaled_row(p, first, second, numbers[0], numbers[3])
     return p, (first, simd.like(p, simd.lane(second, 0)))
 
 
 @jitable
 def unscaled_adam(p, states, g, squares, numbers):
-    first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
+    first, second = _moving_average(states[0], g, numbers[1]), _moving_average(states[1], squares, numbers[2])
     return simd.sub(p, simd.mul(simd.like(p, numbers[0]), first)), (first, second)
 
 
 @jitable
 def amsgrad(p, states, g, squares, numbers):
-    first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
+    first, second = _moving_average(states[0], g, numbers[1]), _moving_average(states[1], squares, numbers[2])
     largest = simd.maximum(states[2], second)
-    return _scaled(p, first, largest, numbers[0], numbers[3]), (first, second, largest)
+    return _scaled_step(p, first, largest, numbers[0], numbers[3]), (first, second, largest)
 
 
 @jitable
@@ -213,7 +214,7 @@ def _size(x):
 @jitable
 def adamax(p, states, g, squares, numbers):
     """Numbers 3 and 4 are epsilon beside the gradient's size or on the norm."""
-    first, size = _towards(states[0], g, numbers[1]), simd.add(_size(g), simd.like(p, numbers[3]))
+    first, size = _moving_average(states[0], g, numbers[1]), simd.add(_size(g), simd.like(p, numbers[3]))
     faded = simd.add(simd.mul(simd.like(p, numbers[2]), states[1]), simd.like(p, numbers[4]))
     norm = simd.maximum(faded, size)
     step = simd.div(simd.mul(simd.like(p, numbers[0]), first), simd.larger(norm, simd.like(p, LEAST_DIVISOR)))
@@ -222,17 +223,17 @@ def adamax(p, states, g, squares, numbers):
 
 @jitable
 def nadam(p, states, g, squares, numbers):
-    first, second = _towards(states[0], g, numbers[1]), _towards(states[1], squares, numbers[2])
+    first, second = _moving_average(states[0], g, numbers[1]), _moving_average(states[1], squares, numbers[2])
     ahead = simd.add(simd.mul(simd.like(p, numbers[4]), g), simd.mul(simd.like(p, numbers[0]), first))
-    return _scaled(p, ahead, second, 1, numbers[3]), (first, second)
+    return _scaled_step(p, ahead, second, 1, numbers[3]), (first, second)
 
 
 @jitable
 def adabelief(p, states, g, squares, numbers):
-    first = _towards(states[0], g, numbers[1])
+    first = _moving_average(states[0], g, numbers[1])
     apart = simd.sub(g, first)
-    spread = simd.add(_towards(states[1], simd.mul(apart, apart), numbers[2]), simd.like(p, numbers[4]))
-    return _scaled(p, first, spread, numbers[0], numbers[3]), (first, spread)
+    spread = simd.add(_moving_average(states[1], simd.mul(apart, apart), numbers[2]), simd.like(p, numbers[4]))
+    return _scaled_step(p, first, spread, numbers[0], numbers[3]), (first, spread)
 
 
 @jitable
@@ -245,27 +246,27 @@ def smart_decay_adam(p, states, g, squares, numbers):
     first, second = simd.mul(simd.like(p, numbers[1]), g), simd.mul(simd.like(p, numbers[2]), simd.mul(g, g))
     first = simd.add(simd.mul(states[0], simd.exp(simd.mul(passed, fading))), first)
     second = simd.add(simd.mul(states[1], simd.exp(simd.mul(passed, simd.like(p, numbers[5])))), second)
-    p = _scaled(p, simd.add(first, ahead), second, numbers[0], numbers[3])
+    p = _scaled_step(p, simd.add(first, ahead), second, numbers[0], numbers[3])
     return p, (first, second, simd.like(p, 0))
 
 
 @jitable
 def lion(p, states, g, squares, numbers):
-    between = _towards(states[0], g, numbers[1])
+    between = _moving_average(states[0], g, numbers[1])
     sign = simd.div(between, simd.larger(_size(between), simd.like(p, LEAST_DIVISOR)))
-    return simd.sub(p, simd.mul(simd.like(p, numbers[0]), sign)), (_towards(states[0], g, numbers[2]),)
+    return simd.sub(p, simd.mul(simd.like(p, numbers[0]), sign)), (_moving_average(states[0], g, numbers[2]),)
 
 
 @jitable
 def adadelta(p, states, g, squares, numbers):
-    epsilon, square = simd.like(p, numbers[2]), _towards(states[0], squares, numbers[1])
+    epsilon, square = simd.like(p, numbers[2]), _moving_average(states[0], squares, numbers[1])
     step = simd.mul(simd.sqrt(simd.div(simd.add(states[1], epsilon), simd.add(square, epsilon))), g)
-    change = _towards(states[1], simd.mul(step, step), numbers[1])
+    change = _moving_average(states[1], simd.mul(step, step), numbers[1])
     return simd.sub(p, simd.mul(simd.like(p, numbers[0]), step)), (square, change)
 
 
 @jitable(inline=True)
-def _along_root(p, g, variance, velocity, numbers):
+def _step_along_root(p, g, variance, velocity, numbers):
     """rmsprop's step over the root of a variance; numbers 3 and 5 are epsilon inside the root or beside it."""
     root = simd.add(simd.sqrt(simd.add(variance, simd.like(p, numbers[3]))), simd.like(p, numbers[5]))
     step = simd.div(simd.mul(simd.like(p, numbers[0]), g), root)
@@ -275,8 +276,8 @@ def _along_root(p, g, variance, velocity, numbers):
 
 @jitable
 def rmsprop(p, states, g, squares, numbers):
-    square = _towards(states[0], squares, numbers[1])
-    p, velocity = _along_root(p, g, square, states[1], numbers)
+    square = _moving_average(states[0], squares, numbers[1])
+    p, velocity = _step_along_root(p, g, square, states[1], numbers)
     return p, (square, velocity)
 
 
@@ -288,7 +289,7 @@ def centered_rmsprop(p, states, g, squares, numbers):
     mean = simd.add(simd.mul_rounded(kept, states[2]), scaled)
     least = simd.mul(simd.like(p, numbers[3]), simd.like(p, -0.5))
     variance = simd.maximum(simd.sub(square, simd.mul_rounded(mean, mean)), least)
-    p, velocity = _along_root(p, g, variance, states[1], numbers)
+    p, velocity = _step_along_root(p, g, variance, states[1], numbers)
     return p, (square, velocity, mean)
 
 
@@ -305,13 +306,13 @@ def shrink(p, states, g, squares, numbers):
 
 @jitable
 def soft_threshold(p, states, g, squares, numbers):
-    return simd.sub(p, _clipped(p, simd.like(p, numbers[0]))), states
+    return simd.sub(p, _clip(p, simd.like(p, numbers[0]))), states
 
 
 @jitable(inline=True)
 def _to_norm(p, squares, numbers):
     """The factor that gives a row its norm."""
-    squares = _one(squares)
+    squares = _first_lane(squares)
     size = simd.add(simd.sqrt(simd.mul(squares, simd.like(squares, numbers[1]))), simd.like(squares, 1e-12))
     return simd.like(p, simd.lane(simd.div(simd.like(size, numbers[0]), size), 0))
 

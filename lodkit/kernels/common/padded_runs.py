@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...lod.copy_runs import even
+from ...lod.copy_runs import even_slots
 
 
 def flat(padded):
@@ -17,7 +17,7 @@ def flat(padded):
     return padded.reshape((shape[0] * shape[1], *shape[2:]))
 
 
-def matched(source, target, counts, side):
+def copy_slots(source, target, counts, side):
     """Copy ``counts[s]`` rows of slot s of the source to slot s of the target.
 
     They stand first in both, and the padding behind them; with ``side="left"`` last, and the padding before them.
@@ -25,8 +25,8 @@ def matched(source, target, counts, side):
     """
     if side == "right":
         return source, target
-    source = even(len(counts), source) if type(source) is int else source
-    target = even(len(counts), target) if type(target) is int else target
+    source = even_slots(len(counts), source) if type(source) is int else source
+    target = even_slots(len(counts), target) if type(target) is int else target
     # The padding before a slot is the padding behind the previous run: slots end with their rows, except the last.
     runs, slots = np.zeros((2, len(counts) + 1), np.int64), np.empty(len(counts) + 2, np.int64)
     runs[0, 1:], runs[1, 1:] = source[1:] - counts, source[1:]

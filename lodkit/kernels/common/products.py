@@ -10,12 +10,12 @@ from ...arrays import cast
 from ...lod import SelectedRows
 from ...ops import products as ops
 from ...registry import Dense
-from .array_api import namespace, rounded, wide
+from .array_api import namespace, round_to, upcast_half
 
 
 def _product(x, y, dtype):
     with np.errstate(all="ignore"):
-        return rounded(wide(x) * wide(y), dtype)
+        return round_to(upcast_half(x) * upcast_half(y), dtype)
 
 
 @ops.elementwise_mul.kernel("cpu")
@@ -44,4 +44,4 @@ def sum_repeated(x: Dense, like, /, *, axis):
     # A view that repeats its memory without end is no array to read: a copy of it is refused.
     x = np.ascontiguousarray(x) if isinstance(x, np.ndarray) and axes else x
     total = xp.sum(xp.asarray(cast(x, np.float64)), axis=axes) if axes else x
-    return xp.reshape(rounded(total, dtype), tuple(like.shape))
+    return xp.reshape(round_to(total, dtype), tuple(like.shape))

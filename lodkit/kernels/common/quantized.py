@@ -35,7 +35,7 @@ def quantized_embedding_bag(on, rows, ids: LoDTensor, weights, /, *, bits, pool,
     offsets, pad = bags._row_offsets(), pad_of(pad_value, FLOAT)
     out = on.output((len(offsets) - 1, columns), FLOAT, out, rows)
     out = on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, pad, bits, out)
-    return ops.above(bags, -1, out)
+    return ops.with_outer_levels(bags, -1, out)
 
 
 @ops.quantized_embedding_bag_weights_grad.kernel("cpu", "cuda")
@@ -53,7 +53,7 @@ def quantized_embedding_bag_weights_grad(on, rows, ids: LoDTensor, grad, weights
 @ops.cast.kernel("cpu", "cuda")
 def cast(on, x: Dense, /, *, dtype, out=None):
     check_values(x.dtype, "cast")
-    return on.quantized.copied(x, on.output(x.shape, np.dtype(dtype), out, x))
+    return on.quantized.copy_elements(x, on.output(x.shape, np.dtype(dtype), out, x))
 
 
 @ops.cast.kernel("cpu", "cuda")

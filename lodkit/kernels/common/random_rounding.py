@@ -12,16 +12,17 @@ import numpy as np
 from ...lod import SelectedRows
 
 SINGLE = np.dtype(np.float32)
-_LOW = 0xFFFFFFFF
+_UINT32_MASK = 0xFFFFFFFF
 
 
-def jittered(x, place, seed):
+def jitter_value(x, place, seed):
     """``x`` moved by up to half a float16's last digit to either side, by a hash of a place and a seed."""
-    if x == 0 or x - x != 0:  # nothing to round, or infinite or NaN
+    # Zero needs no rounding; infinite numbers and NaN have none.
+    if x == 0 or x - x != 0:
         return x
-    h = (int(place) * 0x9E3779B1 + seed * 0x85EBCA77) & _LOW
-    h = ((h ^ (h >> 16)) * 0x7FEB352D) & _LOW
-    h = ((h ^ (h >> 15)) * 0x846CA68B) & _LOW
+    h = (int(place) * 0x9E3779B1 + seed * 0x85EBCA77) & _UINT32_MASK
+    h = ((h ^ (h >> 16)) * 0x7FEB352D) & _UINT32_MASK
+    h = ((h ^ (h >> 15)) * 0x846CA68B) & _UINT32_MASK
     share = np.float32((h ^ (h >> 16)) >> 8) * np.float32(2.0**-24) - np.float32(0.5)
     _, exponent = math.frexp(x)
     return x + share * np.float32(math.ldexp(np.float32(1), max(exponent - 11, -24)))

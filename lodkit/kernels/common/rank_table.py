@@ -6,18 +6,18 @@ import numpy as np
 
 from ...arrays import check_gradient, native
 from ...lod import LoDTensor, RankTable, values_of
-from ...lod.offsets import ranked
+from ...lod.offsets import rank_lengths
 from ...ops import rank_table as ops
 from ...ops.shared.sequences import is_ragged
 from ...registry import Dense
-from .copy_by_plan import moved
+from .copy_by_plan import gather_by_plan
 from .copy_plan import plan_parts
 
 
 @ops.lod_rank_table.kernel("cpu", "cuda")
 def lod_rank_table(on, x: LoDTensor, /, *, level):
     levels = x._lod[: x._level(level) + 1]
-    return RankTable._wrap(levels, *ranked(levels[-1]))
+    return RankTable._wrap(levels, *rank_lengths(levels[-1]))
 
 
 @ops.max_sequence_len.kernel("cpu", "cuda")
@@ -30,7 +30,7 @@ def reorder_lod_tensor_by_rank(on, x: Dense | LoDTensor, table, /, *, inverse, o
     ops.check_ranked(x, table)
     order = table._ranks if inverse else table._index
     if is_ragged(x):
-        return moved(on, plan_parts(x, 0, order, ()), out)
+        return gather_by_plan(on, plan_parts(x, 0, order, ()), out)
     return on.take_rows(values_of(x), order, out)
 
 
@@ -49,5 +49,5 @@ def shrink_rnn_memory_grad(on, x: Dense | LoDTensor, table, grad, /, *, step):
     check_gradient(grad, (rows, *values.shape[1:]))
     out = on.zeros(values.shape, native(values.dtype), values)
     if grad.size:
-        on.copied(on.convert(grad, out.dtype), on.part(out, 0, rows))
+        on.copy_elements(on.convert(grad, out.dtype), on.part(out, 0, rows))
     return out

@@ -13,9 +13,9 @@ import math
 import numpy as np
 
 
-def plain(on, array, dtype):
+def to_contiguous(on, array, dtype):
     """An array as C-contiguous memory of a type; None stays None."""
-    return None if array is None else on.contiguous(on.convert(array, dtype))
+    return None if array is None else on.to_contiguous(on.convert(array, dtype))
 
 
 def as_rows(values):
@@ -25,7 +25,8 @@ def as_rows(values):
 def to_time_major(on, values, steps, dtype):
     """Rows in the order of the steps, in the type that is computed in."""
     rows = as_rows(values)
-    if rows.dtype.itemsize > np.dtype(dtype).itemsize:  # as of long doubles, which no kernel takes
+    # Long doubles, for example, which no kernel takes.
+    if rows.dtype.itemsize > np.dtype(dtype).itemsize:
         rows = on.convert(rows, dtype)
     return on.convert(on.take_rows(rows, steps.rows), dtype)
 
@@ -37,7 +38,7 @@ class Sums:
     """
 
     def __init__(self, on, x, input_weight, steps, dtype):
-        self.on, self.steps, self.weight = on, steps, plain(on, input_weight, dtype)
+        self.on, self.steps, self.weight = on, steps, to_contiguous(on, input_weight, dtype)
         self.rows = self.values = to_time_major(on, x.values, steps, dtype)
         if input_weight is not None:
             self.values = on.output((len(steps.rows), input_weight.shape[1]), dtype, None, self.rows)
@@ -74,7 +75,7 @@ def states_of(on, initial, values, steps, dtype):
     """The states of all steps, as ``states`` lays them out, from a layer's result."""
     out = states(on, initial, steps, values.shape[1], on.convert(on.part(values, 0, 0), dtype))
     if out.size:
-        on.gather(plain(on, values, dtype), on.send(out, steps.rows), None, on.part(out, steps.first, len(out)))
+        on.gather(to_contiguous(on, values, dtype), on.send(out, steps.rows), None, on.part(out, steps.first, len(out)))
     return out
 
 
@@ -92,7 +93,7 @@ def last_states(on, values, initial, steps):
     ends, empty = steps.ends
     out = on.take_rows(values, ends)
     if initial is not None and len(empty):
-        on.scatter_rows(empty, on.take_rows(plain(on, initial, values.dtype), empty), out)
+        on.scatter_rows(empty, on.take_rows(to_contiguous(on, initial, values.dtype), empty), out)
     return out
 
 
@@ -100,8 +101,8 @@ def bias_row(on, vector, width, dtype, like):
     """The numbers of a vector, and zeros behind, as a row; zeros in place of None."""
     row = on.zeros((1, width), dtype, like)
     if vector is not None and width:
-        given = plain(on, vector, dtype).reshape(-1)
-        on.copied(given, on.part(row.reshape(-1), 0, len(given)))
+        given = to_contiguous(on, vector, dtype).reshape(-1)
+        on.copy_elements(given, on.part(row.reshape(-1), 0, len(given)))
     return row
 
 
@@ -110,10 +111,10 @@ def previous_states(on, values, initial, steps, dtype):
 
     Without initial states these are the rows of the first step, which started from zeros.
     """
-    rows = on.take_rows(plain(on, values, dtype), steps.before)
+    rows = on.take_rows(to_contiguous(on, values, dtype), steps.previous_rows)
     if initial is None:
         return rows, steps.first
-    return on.joined([on.take_rows(initial, steps.order), rows]), 0
+    return on.join_rows([on.take_rows(initial, steps.order), rows]), 0
 
 
 def column_sums(on, rows):
@@ -137,7 +138,7 @@ def carried_grad(on, by_last, steps, width, dtype, like):
     """The gradients by states that a walk back starts with, longest sequences first: those by the last states, or 0."""
     if by_last is None:
         return on.zeros((steps.first, width), dtype, like)
-    return on.take_rows(plain(on, by_last, dtype), steps.order)
+    return on.take_rows(to_contiguous(on, by_last, dtype), steps.order)
 
 
 def initial_grad(on, carried, steps, like, by_last):

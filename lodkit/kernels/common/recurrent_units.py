@@ -10,12 +10,12 @@ from ...ops.recurrent_units import prepare_gru, prepare_lstm
 from ...ops.shared.recurrent import gate_type
 from ...registry import Dense
 from .gate_activations import slope
-from .gates import numbered
+from .gates import number_functions
 from .gru import split_weight
-from .recurrent import bias_row, plain
+from .recurrent import bias_row, to_contiguous
 
 
-def _transposed(xp, x):
+def _transpose(xp, x):
     return xp.permute_dims(x, (1, 0))
 
 
@@ -27,7 +27,7 @@ def _weights(xp, weight, size, layout):
     return xp.reshape(flat[: 2 * size * size], (size, 2 * size)), xp.reshape(flat[2 * size * size :], (size, size))
 
 
-def _together(xp, parts, shape, layout):
+def _join_parts(xp, parts, shape, layout):
     """The inverse."""
     if layout == "columns":
         return xp.concat([*parts], axis=1)
@@ -45,13 +45,14 @@ def gru_unit(
 ):
     size, rows = prepare_gru(x, hidden, weight, bias), x.shape[0]
     dtype, kind = native(x.dtype), gate_type(x.dtype)
-    by_gates, by_candidate = split_weight(on, plain(on, weight, kind), size, weight_layout)
+    by_gates, by_candidate = split_weight(on, to_contiguous(on, weight, kind), size, weight_layout)
     gates, bias = on.convert(x, kind, new=True), bias_row(on, bias, 4 * size, kind, x)
-    states = on.output((2 * rows, size), kind, None, gates)  # before and after the step, as kernels of gru take them
+    # States before and after the step, as the kernels of gru take them.
+    states = on.output((2 * rows, size), kind, None, gates)
     products, reset, made = (on.output((rows, n), kind, None, gates) for n in (2 * size, size, size))
     if reset.size:
-        before = on.copied(plain(on, hidden, kind), on.part(states, 0, rows))
-        numbers, activations = (0, rows, 0, rows), numbered(gate_activation, candidate_activation)
+        before = on.copy_elements(to_contiguous(on, hidden, kind), on.part(states, 0, rows))
+        numbers, activations = (0, rows, 0, rows), number_functions(gate_activation, candidate_activation)
         on.matmul(before, by_gates, products)
         on.gru.open_gates(gates, products, bias, states, reset, numbers, activations)
         on.matmul(reset, by_candidate, made)
@@ -81,11 +82,12 @@ def gru_unit_grad(
     weight_layout,
 ):
     size = prepare_gru(x, hidden, weight, bias, gates, reset_hidden, (grad, grad_gates, grad_reset))
-    xp, h, w, gates, reset_hidden = on.computing(hidden, weight, gates, reset_hidden)
+    xp, h, w, gates, reset_hidden = on.namespace_and_arrays(hidden, weight, gates, reset_hidden)
     by_gates, by_candidate = _weights(xp, w, size, weight_layout)
     given = (grad, hidden), (grad_gates, x), (grad_reset, hidden)
     g, g_gates, g_reset = (
-        xp.zeros_like(on.computing(like)[1]) if each is None else on.computing(each)[1] for each, like in given
+        xp.zeros_like(on.namespace_and_arrays(like)[1]) if each is None else on.namespace_and_arrays(each)[1]
+        for each, like in given
     )
     update, reset, candidate = _parts(gates, size) if size else (h, h, h)
     by_update, by_reset, by_last = _parts(g_gates, size) if size else (h, h, h)
@@ -94,15 +96,15 @@ def gru_unit_grad(
             (candidate - h, update, 1 - update) if not origin_mode else (h - candidate, 1 - update, update)
         )
         by_last = (g * enter + by_last) * slope(xp, candidate_activation, candidate)
-        by_product = xp.matmul(by_last, _transposed(xp, by_candidate)) + g_reset
+        by_product = xp.matmul(by_last, _transpose(xp, by_candidate)) + g_reset
         both = xp.concat([g * new + by_update, by_product * h + by_reset], axis=1)
         both = both * slope(xp, gate_activation, gates[:, : 2 * size])
-        by_hidden = g * keep + by_product * reset + xp.matmul(both, _transposed(xp, by_gates))
+        by_hidden = g * keep + by_product * reset + xp.matmul(both, _transpose(xp, by_gates))
         by_x = xp.concat([both, by_last], axis=1)
-        parts = xp.matmul(_transposed(xp, h), both), xp.matmul(_transposed(xp, reset_hidden), by_last)
-        by_weight = _together(xp, parts, tuple(weight.shape), weight_layout)
+        parts = xp.matmul(_transpose(xp, h), both), xp.matmul(_transpose(xp, reset_hidden), by_last)
+        by_weight = _join_parts(xp, parts, tuple(weight.shape), weight_layout)
         by_bias = xp.reshape(xp.sum(by_x, axis=0, dtype=xp.float64), (3 * size,) if bias is None else tuple(bias.shape))
-        return on.rounded(x, by_x, by_hidden, by_weight, by_bias)
+        return on.round_like(x, by_x, by_hidden, by_weight, by_bias)
 
 
 @ops.lstm_unit.kernel("cpu", "cuda")

@@ -39,6 +39,6 @@ def sparse_lp_regularizer(on, param, rows, /, *, p, reg_lambda, duplicates):
 def rowwise_counter(on, prev_iter, counter, rows, /, *, iteration, halflife):
     rows, now = ops.prepare_counter(on, prev_iter, counter, rows, iteration)
     if halflife > 0 and rows.size:
-        least = max(now - ops.LONGEST, -(1 << 63))
+        least = max(now - ops.MAX_ITERATION_GAP, -(1 << 63))
         on.row_updates.count(prev_iter, counter, rows, now, least, math.log(2) / halflife)
     return prev_iter, counter

@@ -19,7 +19,7 @@ def scatter_assign(on, data, ids, slices, /):
 @ops.scatter.kernel("cpu", "cuda")
 def scatter(on, data, ids, updates, /, *, axis, out=None):
     dtype, ids, axis = prepare_scatter(on, data, ids, updates, axis)
-    out = on.copied(data, on.output(data.shape, dtype, out, data))
+    out = on.copy_elements(data, on.output(data.shape, dtype, out, data))
     on.scatter.put_last(on.scatter.places(ids, data.shape, axis), updates.reshape(-1), out.reshape(-1))
     return out
 

@@ -18,13 +18,13 @@ def segment_reduce(
 @ops.segment_reduce_grad.kernel("cpu", "cuda")
 def segment_reduce_grad(on, data, segments, out, grad, weights, indices, /, *, by, reduce, num_segments, is_sparse):
     ids, offsets, weights, order = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments, reduce)
-    rows = ops.restored(on, on.values_grad(data, ids, None, offsets, weights, out, grad, reduce), order)
+    rows = ops.restore_order(on, on.values_grad(data, ids, None, offsets, weights, out, grad, reduce), order)
     if indices is None:
         return rows
-    return on.table_grad(data, ops.restored(on, ids, order), rows, None, is_sparse)
+    return on.table_grad(data, ops.restore_order(on, ids, order), rows, None, is_sparse)
 
 
 @ops.segment_reduce_weights_grad.kernel("cpu", "cuda")
 def segment_reduce_weights_grad(on, data, segments, out, grad, weights, indices, /, *, by, reduce, num_segments):
     ids, offsets, weights, order = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments, reduce)
-    return ops.restored(on, on.weights_grad(data, ids, None, offsets, weights, out, grad, reduce), order)
+    return ops.restore_order(on, on.weights_grad(data, ids, None, offsets, weights, out, grad, reduce), order)

@@ -36,14 +36,14 @@ def shape(x: Dense | LoDTensor | SelectedRows, /):
     return ops.shape_of(x)
 
 
-def _appended(on, xs):
-    return SelectedRows._wrap(on.joined([x._rows for x in xs]), on.joined([x.value for x in xs]), xs[0].height)
+def _append_rows(on, xs):
+    return SelectedRows._wrap(on.join_rows([x._rows for x in xs]), on.join_rows([x.value for x in xs]), xs[0].height)
 
 
 @ops.sum.kernel("cpu", "cuda")
 def sum_selected(on, *xs: SelectedRows):
     ops.check_alike(xs)
-    return _appended(on, xs)
+    return _append_rows(on, xs)
 
 
 @ops.sum.kernel("cpu", "cuda")
@@ -56,9 +56,10 @@ def sum_dense(on, *xs: Dense):
 @ops.sum.kernel("cpu", "cuda")
 def sum_mixed(on, *xs: Dense | SelectedRows):
     dtype = ops.check_alike(xs)
-    compute_dtype = np.float32 if dtype == _HALF else dtype  # float16 is rounded once, at the end
+    # float16 is rounded once, at the end.
+    compute_dtype = np.float32 if dtype == _HALF else dtype
     total = on.total([x for x in xs if not isinstance(x, SelectedRows)], compute_dtype)
-    sparse = _appended(on, [x for x in xs if isinstance(x, SelectedRows)])
+    sparse = _append_rows(on, [x for x in xs if isinstance(x, SelectedRows)])
     value = on.convert(sparse.value, total.dtype)
     merged = on.merge_rows(SelectedRows._wrap(sparse._rows, value, sparse.height))
     on.add_rows(merged._rows, merged.value, total)
@@ -74,7 +75,7 @@ def gather_selected_rows(on, x, ids, /, *, absent, padding_idx):
     merged, flat = on.merge_rows(x), ids.reshape(-1)
     at = on.selected_rows.find(flat, merged._rows)
     if absent == "raise":
-        bad = on.selected_rows.between(at, -1, 0)
+        bad = on.selected_rows.find_between(at, -1, 0)
         ops.refuse_absent(on.read(on.take_rows(flat, bad)), on.read(bad), padding_idx)
     place = -1
     if padding_idx is not None:

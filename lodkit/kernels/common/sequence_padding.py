@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import VALUE_TYPES, check_gradient, native
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...ops import sequence_padding as ops
 from ...registry import Dense
-from .padded_runs import flat, matched, pads_of
+from .padded_runs import copy_slots, flat, pads_of
 
 
 @ops.sequence_pad.kernel("cpu", "cuda")
@@ -17,16 +17,16 @@ def sequence_pad(on, x: LoDTensor, pad_value, /, *, padded_length, truncate, sid
     values = x.values
     pad = 0 if pad_value is None else on.sequence_padding.pads(pad_value, values, dtype)
     out = on.output((len(kept), width, *values.shape[1:]), dtype, out, values)
-    runs, slots = matched(x._row_offsets(), width, kept, side)
+    runs, slots = copy_slots(x._row_offsets(), width, kept, side)
     on.copy_runs(values, runs, slots, flat(out), pad)
-    return ops.above(x, -1, out), ops.above(x, -1, on.send(values, kept))
+    return ops.with_outer_levels(x, -1, out), ops.with_outer_levels(x, -1, on.send(values, kept))
 
 
 @ops.sequence_pad_grad.kernel("cpu", "cuda")
 def sequence_pad_grad(on, x: LoDTensor, grad, /, *, padded_length, side, out=None):
     dtype, kept, width = ops.prepare_pad_grad(x, grad, padded_length)
     out = on.output(x.shape, dtype, out, x.values)
-    runs, slots = matched(width, x._row_offsets(), kept, side)
+    runs, slots = copy_slots(width, x._row_offsets(), kept, side)
     on.copy_runs(flat(grad), runs, slots, out)
     return x.with_values(out)
 
@@ -48,9 +48,9 @@ def sequence_pad_value_grad(on, x: LoDTensor, pad_value, grad, /, *, padded_leng
 @ops.sequence_unpad.kernel("cpu", "cuda")
 def sequence_unpad(on, x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side, out=None):
     values, dtype, found, offsets = ops.prepare_unpad(on, x, lengths, "sequence_unpad")
-    levels = (*ops.levels_above(x, lengths), frozen(offsets))
+    levels = (*ops.levels_above(x, lengths), freeze(offsets))
     out = on.output((int(offsets[-1]), *values.shape[2:]), dtype, out, values)
-    runs, slots = matched(values.shape[1], offsets, found, side)
+    runs, slots = copy_slots(values.shape[1], offsets, found, side)
     on.copy_runs(flat(values), runs, slots, out)
     return LoDTensor._wrap(out, levels)
 
@@ -60,6 +60,6 @@ def sequence_unpad_grad(on, x: Dense | LoDTensor, lengths: Dense | LoDTensor, gr
     values, dtype, found, offsets = ops.prepare_unpad(on, x, lengths, "the gradient")
     check_gradient(grad, (int(offsets[-1]), *values.shape[2:]))
     out = on.output(values.shape, dtype, out, values)
-    runs, slots = matched(offsets, values.shape[1], found, side)
+    runs, slots = copy_slots(offsets, values.shape[1], found, side)
     on.copy_runs(grad, runs, slots, flat(out))
     return x.with_values(out) if isinstance(x, LoDTensor) else out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import ops
 from ...lod import LoDTensor
-from ...ops.sequence_pool import above, reduction
+from ...ops.sequence_pool import reduction, with_outer_levels
 
 
 def _loops(on, x, /, *, pool, level, return_index, **attrs):
@@ -17,9 +17,11 @@ def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, 
     values, levels = x._values, x._lod
     offsets = levels[-1] if level == -1 and levels else x._row_offsets(level)
     if return_index:
-        return tuple(above(x, level, a) for a in on.reduce_with_index(reduce, values, offsets, pad_value, out))
+        return tuple(
+            with_outer_levels(x, level, a) for a in on.reduce_with_index(reduce, values, offsets, pad_value, out)
+        )
     out = on.reduce_into(values, None, None, None, offsets, reduce, pad_value, out)
-    return out if len(levels) == 1 else above(x, level, out)
+    return out if len(levels) == 1 else with_outer_levels(x, level, out)
 
 
 @ops.sequence_pool_grad.kernel("cpu", "cuda")

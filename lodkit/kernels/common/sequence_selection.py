@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_values
-from ...lod import LoDTensor, frozen, values_of
+from ...lod import LoDTensor, freeze, values_of
 from ...lod.offsets import segment_numbers, sort_by_segment
 from ...lod.selection import part_numbers, range_bounds
 from ...ops import sequence_selection as ops
 from ...ops.shared import sequences as checks
 from ...registry import Dense
-from .copy_by_plan import moved, moved_back
+from .copy_by_plan import gather_by_plan, gather_grad
 from .copy_plan import plan_parts, plan_ranges
 
 
@@ -30,7 +30,7 @@ def _plan_slice(on, x, starts, stops, by, wrap, clip, level):
         checks.range_of(i, int(bounds[i + 1] - bounds[i]), *given, by, wrap, clip)
     if ranges is not None:
         above = (*above, ranges)
-    return plan_ranges(x, level + 1, first, last, (*above, frozen(cut)))
+    return plan_ranges(x, level + 1, first, last, (*above, freeze(cut)))
 
 
 @ops.sequence_slice.kernel("cpu", "cuda")
@@ -47,7 +47,7 @@ def sequence_slice(
     level,
     out=None,
 ):
-    return moved(on, _plan_slice(on, x, starts, stops, by, wrap, clip, level), out)
+    return gather_by_plan(on, _plan_slice(on, x, starts, stops, by, wrap, clip, level), out)
 
 
 @ops.sequence_slice_grad.kernel("cpu", "cuda")
@@ -64,7 +64,7 @@ def sequence_slice_grad(
     clip,
     level,
 ):
-    return moved_back(on, _plan_slice(on, x, starts, stops, by, wrap, clip, level), grad)
+    return gather_grad(on, _plan_slice(on, x, starts, stops, by, wrap, clip, level), grad)
 
 
 def _plan_select(on, x, selected, level):
@@ -81,35 +81,35 @@ def _plan_select(on, x, selected, level):
 
 @ops.sequence_select.kernel("cpu", "cuda")
 def sequence_select(on, x: LoDTensor, selected: LoDTensor, /, *, level, out=None):
-    return moved(on, _plan_select(on, x, selected, level), out)
+    return gather_by_plan(on, _plan_select(on, x, selected, level), out)
 
 
 @ops.sequence_select_grad.kernel("cpu", "cuda")
 def sequence_select_grad(on, x: LoDTensor, selected: LoDTensor, grad, /, *, level):
-    return moved_back(on, _plan_select(on, x, selected, level), grad)
+    return gather_grad(on, _plan_select(on, x, selected, level), grad)
 
 
 def _plan_sort(on, x, keys, descending, level):
     check_values(x.values.dtype, "sequence_sort")
     depth = 0 if level is None else x._level(level) + 1
     keys = checks.check_sort_keys(values_of(on.structure(keys)), checks.count_parts(x, depth), level)
-    order = np.argsort(_ascending(keys) if descending else keys, kind="stable")
+    order = np.argsort(_ascending_keys(keys) if descending else keys, kind="stable")
     if level is not None:
         parents = segment_numbers(x._lod[depth - 1])
         order = order[sort_by_segment(parents[order], checks.count_parts(x, depth - 1))[1]]
     return plan_parts(x, depth, order, x._lod[:depth])
 
 
-def _ascending(keys):
+def _ascending_keys(keys):
     """Keys whose ascending order is the descending one of ``keys``; NaN stays last, integers do not overflow."""
     return -keys if keys.dtype.kind == "f" else ~keys
 
 
 @ops.sequence_sort.kernel("cpu", "cuda")
 def sequence_sort(on, x: LoDTensor, keys: Dense | LoDTensor, /, *, descending, level, out=None):
-    return moved(on, _plan_sort(on, x, keys, descending, level), out)
+    return gather_by_plan(on, _plan_sort(on, x, keys, descending, level), out)
 
 
 @ops.sequence_sort_grad.kernel("cpu", "cuda")
 def sequence_sort_grad(on, x: LoDTensor, keys: Dense | LoDTensor, grad, /, *, descending, level):
-    return moved_back(on, _plan_sort(on, x, keys, descending, level), grad)
+    return gather_grad(on, _plan_sort(on, x, keys, descending, level), grad)

@@ -8,7 +8,7 @@ from ...lod.offsets import reversed_numbers, segment_numbers
 from ...ops import sequence_structure as ops
 from ...ops.shared.sequences import is_ragged, prepare_concat
 from ...registry import Dense
-from .copy_by_plan import moved, moved_back, placed, placed_back
+from .copy_by_plan import gather_by_plan, gather_grad, scatter_by_plan, scatter_grad
 from .copy_plan import join_levels, plan_merge, plan_parts
 
 
@@ -20,7 +20,7 @@ def _plan_expand(x, y, ref_level):
 @ops.sequence_expand.kernel("cpu", "cuda")
 def sequence_expand(on, x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level, out=None):
     if is_ragged(x):
-        return moved(on, _plan_expand(x, y, ref_level), out)
+        return gather_by_plan(on, _plan_expand(x, y, ref_level), out)
     offsets, _ = ops.prepare_expand(x, y, ref_level)
     return on.sequence_structure.repeat_rows(values_of(x), offsets, out)
 
@@ -28,7 +28,7 @@ def sequence_expand(on, x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level, out
 @ops.sequence_expand_grad.kernel("cpu", "cuda")
 def sequence_expand_grad(on, x: Dense | LoDTensor, y: LoDTensor, grad, /, *, ref_level):
     if is_ragged(x):
-        return moved_back(on, _plan_expand(x, y, ref_level), grad)
+        return gather_grad(on, _plan_expand(x, y, ref_level), grad)
     offsets, dtype = ops.prepare_expand(x, y, ref_level, "the gradient", floating=True)
     check_gradient(grad, (offsets.item(-1), *x.shape[1:]))
     grad = grad if grad.dtype == dtype else on.convert(grad, dtype)
@@ -46,7 +46,7 @@ def sequence_reverse(on, x: LoDTensor, /, *, level, out=None):
     check_values(x.values.dtype, "sequence_reverse")
     depth = x._level(level) + 1
     if depth < x.lod_level:
-        return moved(on, plan_parts(x, depth, reversed_numbers(x._lod[depth - 1]), x._lod[:depth]), out)
+        return gather_by_plan(on, plan_parts(x, depth, reversed_numbers(x._lod[depth - 1]), x._lod[:depth]), out)
     rows = on.sequence_structure.reversed_rows(x.values, x._lod[-1])
     return LoDTensor._wrap(on.take_rows(x.values, rows, out), x._lod)
 
@@ -72,7 +72,7 @@ def sequence_concat(on, *xs: LoDTensor, axis, level, out=None):
         on.sequence_structure.join_rows(values, bounds, offsets, out)
         return LoDTensor._wrap(out, (*xs[0]._lod[:-1], offsets))
     if not axis:
-        return placed(on, _plan_concat(xs, level), out)
+        return scatter_by_plan(on, _plan_concat(xs, level), out)
     out = on.output(_joined_shape(values, axis), dtype, out, values[0])
     on.sequence_structure.join(values, axis, out)
     return LoDTensor._wrap(out, xs[0]._lod)
@@ -82,7 +82,7 @@ def sequence_concat(on, *xs: LoDTensor, axis, level, out=None):
 def sequence_concat_grad(on, grad, /, *xs: LoDTensor, axis, level):
     axis, level, dtype = prepare_concat(xs, axis, level, "the gradient", floating=True)
     if not axis:
-        return placed_back(on, _plan_concat(xs, level), grad)
+        return scatter_grad(on, _plan_concat(xs, level), grad)
     values = [x.values for x in xs]
     check_gradient(grad, _joined_shape(values, axis))
     return on.sequence_structure.split(grad, values, axis, dtype)

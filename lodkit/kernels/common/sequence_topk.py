@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import ops
 from ...arrays import check_gradient, native
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...ops.sequence_topk import bad_index, check_steps, prepare_grad, prepare_matrices
 from .matrices import matrix_rows
 
@@ -16,7 +16,7 @@ def sequence_topk(on, x: LoDTensor, /, *, k):
     ends, rows, indices = on.sequence_topk.top_rows(values, x._row_offsets(), k)
     best = on.output(rows.shape, native(values.dtype), None, values)
     on.gather(values, rows, None, best)
-    levels = *x._lod[:-1], frozen(ends)
+    levels = *x._lod[:-1], freeze(ends)
     return LoDTensor._wrap(best, levels), LoDTensor._wrap(indices, levels)
 
 
@@ -27,7 +27,7 @@ def sequence_topk_grad(on, x: LoDTensor, indices: LoDTensor, grad, /):
     if at >= 0:
         raise bad_index(x, indices, on.read(numbers), at)
     check_gradient(grad, numbers.shape)
-    return on.sequence_topk.placed(rows, grad, x.values)
+    return on.sequence_topk.place_gradient(rows, grad, x.values)
 
 
 @ops.sequence_topk_avg_pooling.kernel("cpu", "cuda")

@@ -26,7 +26,7 @@ def partition(on, keys, /, *data, num_outputs, pack_first_input):
     count = ops.shards_of("partition", num_outputs, 1 + len(data))
     keys = ops.check_keys(on, keys)
     ops.check_data(data, keys.shape)
-    parts = _split(on, keys, data, on.shards.by_shard(keys, count), count, pack_first_input)
+    parts = _split(on, keys, data, on.shards.sort_by_shard(keys, count), count, pack_first_input)
     return tuple(x for shard in parts for x in shard)
 
 
@@ -36,7 +36,7 @@ def lengths_partition(on, lengths, keys, /, *data, num_outputs, pack_first_input
     keys = on.shards.check_vector(keys, "keys")
     offsets = on.shards.segment_offsets(lengths, len(keys))
     ops.check_data(data, keys.shape)
-    shards = on.shards.by_shard(keys, count)
+    shards = on.shards.sort_by_shard(keys, count)
     inside = on.shards.count_rows(shards, offsets, count)
     parts = _split(on, keys, data, shards, count, pack_first_input)
     return tuple(x for n, shard in zip(inside, parts, strict=True) for x in (n, *shard))
@@ -46,7 +46,7 @@ def lengths_partition(on, lengths, keys, /, *data, num_outputs, pack_first_input
 def gather_by_key(on, keys, /, *data, out=None):
     keys = ops.check_keys(on, keys)
     ops.check_shards(data)
-    _, order, offsets = on.shards.by_shard(keys, len(data))
+    _, order, offsets = on.shards.sort_by_shard(keys, len(data))
     starts, item = on.read(offsets).tolist(), data[0].shape[1:]
     ops.check_counts(starts, data)
     out = on.output(keys.shape + item, native(data[0].dtype), out, data[0])

@@ -15,7 +15,8 @@ from ...registry import Dense
 @ops.sparse_to_dense.kernel("cpu", "cuda")
 def sparse_to_dense(on, indices, values, /, *, num_rows):
     indices, values, rows = ops.prepare(on, indices, values, num_rows)
-    return on.dense_rows(SelectedRows._wrap(indices.reshape(-1), values, rows))  # reshaped: _wrap makes it read-only
+    # Reshaped, because _wrap makes the array read-only.
+    return on.dense_rows(SelectedRows._wrap(indices.reshape(-1), values, rows))
 
 
 @ops.sparse_to_dense_mask.kernel("cpu", "cuda")
@@ -28,7 +29,7 @@ def sparse_to_dense_mask(on, ids: Dense | LoDTensor, values: Dense | LoDTensor, 
     rows = dense.reshape(math.prod(shape), *item)
     on.fill_rows(rows, default)
     presence = on.put_last(offsets, _cells(on, offsets, flat, mask), values, rows, presence=True)
-    return ops.under(ids, dense), ops.under(ids, presence.reshape(*shape))
+    return ops.with_example_levels(ids, dense), ops.with_example_levels(ids, presence.reshape(*shape))
 
 
 def _cells(on, offsets, ids, mask):

@@ -9,13 +9,13 @@ import numpy as np
 from ... import ops
 from ...arrays import native
 from ...lod import LoDTensor, SelectedRows
-from ...ops.sequence_pool import above
+from ...ops.sequence_pool import with_outer_levels
 from ...ops.shared.reductions import pad_of
 from ...ops.sparse_matrix import prepare_columns, prepare_matrix, prepare_matrix_grad
 from ...registry import Dense
 
 
-def flattened(array, axes):
+def flatten_axes(array, axes):
     """An array with its first axes made one."""
     return array.reshape(math.prod(array.shape[:axes]), *array.shape[axes:])
 
@@ -28,14 +28,14 @@ def sparse_matrix(on, ids: LoDTensor, scores: Dense | LoDTensor | None, /, *, nu
     offsets = bags._row_offsets()
     rows = len(offsets) - 1
     dense = on.dense_rows(SelectedRows._wrap(on.cells_of(offsets, flat, columns), scores, rows * columns))
-    return above(bags, -1, dense.reshape((rows, columns, *scores.shape[1:])))
+    return with_outer_levels(bags, -1, dense.reshape((rows, columns, *scores.shape[1:])))
 
 
 @ops.batch_dense_to_sparse.kernel("cpu", "cuda")
 def batch_dense_to_sparse(on, ids: LoDTensor, dense: Dense | LoDTensor, /, *, out=None):
     bags, flat, dense = prepare_columns(on, ids, dense)
     out = on.output((len(flat), *dense.shape[2:]), native(dense.dtype), out, dense)
-    on.gather(flattened(dense, 2), on.cells_of(bags._row_offsets(), flat, dense.shape[1]), None, out)
+    on.gather(flatten_axes(dense, 2), on.cells_of(bags._row_offsets(), flat, dense.shape[1]), None, out)
     return bags.with_values(out)
 
 
@@ -45,8 +45,8 @@ def batch_sparse_to_dense(on, ids: LoDTensor, values: Dense | LoDTensor, /, *, n
     dtype, offsets = native(values.dtype), bags._row_offsets()
     pad, shape = pad_of(pad_value, dtype), (len(offsets) - 1, columns, *values.shape[1:])
     out = on.fill(on.output(shape, dtype, out, values), pad)
-    on.put_last(offsets, on.cells_of(offsets, flat, columns), values, flattened(out, 2))
-    return above(bags, -1, out)
+    on.put_last(offsets, on.cells_of(offsets, flat, columns), values, flatten_axes(out, 2))
+    return with_outer_levels(bags, -1, out)
 
 
 @ops.batch_sparse_to_dense_grad.kernel("cpu", "cuda")
@@ -55,5 +55,5 @@ def batch_sparse_to_dense_grad(on, ids: LoDTensor, values: Dense | LoDTensor, gr
     dtype, offsets, columns = native(values.dtype), bags._row_offsets(), grad.shape[1]
     last, _ = on.find_last(offsets, on.cells_of(offsets, flat, columns), (len(offsets) - 1) * columns)
     result = on.output(values.shape, dtype, None, values)
-    on.gather(on.convert(flattened(grad, 2), dtype), last, None, result)
+    on.gather(on.convert(flatten_axes(grad, 2), dtype), last, None, result)
     return bags.with_values(result)

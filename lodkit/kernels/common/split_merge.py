@@ -5,24 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.sizes import total_size
-from ...lod import LoDTensor, frozen, values_of
+from ...lod import LoDTensor, freeze, values_of
 from ...lod.offsets import cut_level, lengths_to_offsets, merge_level, runs_of
 from ...ops import split_merge as ops
 from ...ops.lod_levels import levels_of
 from ...registry import Dense
-from .copy_by_plan import moved, placed
+from .copy_by_plan import gather_by_plan, scatter_by_plan
 from .copy_plan import CopyPlan
 
 
 @ops.split_lod_tensor.kernel("cpu", "cuda")
 def split_lod_tensor(on, x: Dense | LoDTensor, mask, /, *, level):
-    parts = [moved(on, plan) for plan in _plan_split(x, mask, level)]
+    parts = [gather_by_plan(on, plan) for plan in _plan_split(x, mask, level)]
     return tuple(parts) if levels_of(x) else tuple(part.values for part in parts)
 
 
 @ops.merge_lod_tensor.kernel("cpu", "cuda")
 def merge_lod_tensor(on, in_true: Dense | LoDTensor, in_false: Dense | LoDTensor, mask, /, *, level, out=None):
-    made = placed(on, _plan_merge(in_true, in_false, mask, level), out)
+    made = scatter_by_plan(on, _plan_merge(in_true, in_false, mask, level), out)
     return made if levels_of(in_true) else made.values
 
 
@@ -49,19 +49,19 @@ def _plan_split(x, mask, level):
     plans = []
     for k, total in enumerate(totals):
         starts, stops, to = found[:, k, : runs[k]]
-        made = _counted(levels, ~mask if k else mask, level) if level else []
+        made = _masked_levels(levels, ~mask if k else mask, level) if level else []
         for offsets in levels[level:]:
             cut = np.empty(total + 1, np.int64)
             total = cut_level.code(offsets, starts, stops, to, cut)
-            made.append(frozen(cut))
-        plans.append((values, tuple(made) or (frozen(np.array([0, total])),), CopyPlan(starts, stops, to)))
+            made.append(freeze(cut))
+        plans.append((values, tuple(made) or (freeze(np.array([0, total])),), CopyPlan(starts, stops, to)))
     return plans
 
 
-def _counted(levels, mask, level):
+def _masked_levels(levels, mask, level):
     """The levels above ``level``, of the sequences where a mask is True."""
     before = lengths_to_offsets(mask.astype(np.int64))
-    return [*levels[: level - 1], frozen(before[levels[level - 1]])]
+    return [*levels[: level - 1], freeze(before[levels[level - 1]])]
 
 
 def _plan_merge(in_true, in_false, mask, level):
@@ -72,10 +72,10 @@ def _plan_merge(in_true, in_false, mask, level):
     upper, other = map(levels_of, inputs)
     for of_level in zip(upper, other, strict=True):
         total_size([offsets[-1] for offsets in of_level], "the lengths of in_true and in_false")
-    levels = [*upper[: level - 1], frozen(upper[level - 1] + other[level - 1])] if level else []
+    levels = [*upper[: level - 1], freeze(upper[level - 1] + other[level - 1])] if level else []
     for offsets in zip(upper[level:], other[level:], strict=True):
         merged = np.empty(total + 1, np.int64)
         total = merge_level.code(*offsets, side, sum(runs), starts, stops, to, merged)
-        levels.append(frozen(merged))
+        levels.append(freeze(merged))
     plans = [CopyPlan(starts[k, :n], stops[k, :n], to[k, :n]) for k, n in enumerate(runs)]
-    return [values_of(x) for x in inputs], tuple(levels) or (frozen(np.array([0, total])),), plans
+    return [values_of(x) for x in inputs], tuple(levels) or (freeze(np.array([0, total])),), plans

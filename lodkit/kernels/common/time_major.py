@@ -13,8 +13,9 @@ def pack_rnn_sequence(on, data, lengths, /, *, num_steps, out=None):
     )
     out = on.output((steps, len(offsets) - 1, *data.shape[1:]), dtype, out, data)
     longest = steps if num_steps is None else on.sum_lengths(lengths, longest=True)[2]
-    on.gather(data, on.time_major.packed(offsets, longest), None, flat(on.part(out, 0, longest)))
-    on.fill(on.part(out, longest, steps), 0)  # numbers of all these rows would take more memory than small rows
+    on.gather(data, on.time_major.packed_rows(offsets, longest), None, flat(on.part(out, 0, longest)))
+    # Ids of all these rows would take more memory than small rows.
+    on.fill(on.part(out, longest, steps), 0)
     return out
 
 
@@ -22,7 +23,7 @@ def pack_rnn_sequence(on, data, lengths, /, *, num_steps, out=None):
 def unpack_rnn_sequence(on, data, lengths, /, *, out=None):
     dtype, offsets, rows = ops.prepare_unpacked(on, data, lengths, "unpack_rnn_sequence", axis=1)
     out = on.output((rows, *data.shape[2:]), dtype, out, data)
-    on.gather(flat(data), on.time_major.unpacked(offsets, rows), None, out)
+    on.gather(flat(data), on.time_major.unpacked_rows(offsets, rows), None, out)
     return out
 
 

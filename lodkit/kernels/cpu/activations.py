@@ -12,13 +12,15 @@ from .primitives.row_softmax import softmax_last as softmax_last
 
 ROOT_OF_HALF = math.sqrt(0.5)
 DENSITY = 1 / math.sqrt(2 * math.pi)
-MOST = 1e9  # square from which on the approximate share is 0 or 1
+# The approximate share is exactly 0 or 1 from this square of x on.
+SATURATING_SQUARE = 1e9
 
 
 @jitable
 def _share(x):
     """The approximate share below x, and its derivative; by sigmoid, as 1 + tanh cancels digits below 0."""
-    square = simd.minimum(simd.mul(x, x), simd.like(x, MOST))  # large ones overflow
+    # Larger squares would overflow.
+    square = simd.minimum(simd.mul(x, x), simd.like(x, SATURATING_SQUARE))
     inner = simd.fma(square, simd.like(x, 2 * ROOT * CUBIC), simd.like(x, 2 * ROOT))
     share = simd.sigmoid(simd.mul(x, inner))
     slope = simd.fma(square, simd.like(x, 6 * ROOT * CUBIC), simd.like(x, 2 * ROOT))
@@ -37,20 +39,20 @@ def _gelu_by_tanh_grad(x, grad):
 
 
 @jitable
-def _below(x):
+def _normal_cdf(x):
     """The share of a normal distribution below x. By erfc, whose small values are exact to the last digits."""
     return simd.mul(simd.like(x, 0.5), simd.erfc(simd.mul(x, simd.like(x, -ROOT_OF_HALF))))
 
 
 @jitable
 def _gelu(x):
-    return simd.mul(x, _below(x))
+    return simd.mul(x, _normal_cdf(x))
 
 
 @jitable
 def _gelu_grad(x, grad):
     density = simd.mul(simd.exp(simd.mul(simd.mul(x, x), simd.like(x, -0.5))), simd.like(x, DENSITY))
-    return simd.mul(grad, simd.fma(x, density, _below(x)))
+    return simd.mul(grad, simd.fma(x, density, _normal_cdf(x)))
 
 
 @jitable

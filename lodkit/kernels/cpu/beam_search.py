@@ -23,7 +23,8 @@ def _skip(scores, r, met, least, backwards):
     n = scores.shape[1]
     while met + LANES <= n:
         lanes = simd.load(scores, r, n - met - LANES if backwards else met, LANES)
-        lanes = simd.larger(simd.like(lanes, -np.inf), lanes)  # without NaN, which would hide what it is compared with
+        # A NaN would hide the lanes that it is compared with.
+        lanes = simd.larger(simd.like(lanes, -np.inf), lanes)
         if not simd.lane(simd.reduce(simd.larger, lanes), 0) <= least:
             break
         met += LANES
@@ -51,7 +52,8 @@ def _sort(scores, live, backwards, best):
 
 def prefixes(pre_ids, pre_scores, scores, end_id, beam_size, is_accumulated):
     """What is known of prefixes: the ids and scores before, the scores of candidates, the best of them, and the end."""
-    steps, before, pre_ids = plain(scores), plain(pre_scores), pre_ids.copy()  # ids that no other thread writes
+    # Private copy of the ids: another thread may write to them meanwhile.
+    steps, before, pre_ids = plain(scores), plain(pre_scores), pre_ids.copy()
     if not is_accumulated:
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = plain((before[:, None] + np.log(steps)).astype(native(scores.dtype), copy=False))
@@ -99,7 +101,7 @@ def take(pre_ids, pre_scores, scores, best, end_id, offsets, beam_size):
 
 
 @jitable
-def _equal(x, y):
+def _are_equal(x, y):
     return x == y or (x != x and y != y)
 
 
@@ -107,9 +109,9 @@ def _equal(x, y):
 def _place(row, best, j, count):
     """Where the j-th best of a prefix is listed: of equal scores the first candidate comes first."""
     x, first, last = row[best[j]], j, j
-    while first > 0 and _equal(row[best[first - 1]], x):
+    while first > 0 and _are_equal(row[best[first - 1]], x):
         first -= 1
-    while last + 1 < count and _equal(row[best[last + 1]], x):
+    while last + 1 < count and _are_equal(row[best[last + 1]], x):
         last += 1
     return first + last - j
 
@@ -128,7 +130,7 @@ def _list(pre_ids, pre_scores, scores, best, end_id, choices, given, ends, words
             parents[at] = r
 
 
-def listed(pre_ids, pre_scores, scores, best, end_id, choices, ends, words, totals, parents):
+def list_choices(pre_ids, pre_scores, scores, best, end_id, choices, ends, words, totals, parents):
     """Fill in ids, scores and prefixes of all that was taken."""
     given, found = choices is not None, np.empty(len(words), scores.dtype)
     choices = choices if given else np.empty((0, 0), np.int64)

@@ -8,7 +8,7 @@ from ...jit import advance, jitable, parallel_kernel, prange, segment_of, settin
 
 
 @jitable(nrt=False)
-def _parted(table, labels, i, start, stop):
+def _is_boundary(table, labels, i, start, stop):
     """True if no chunk goes on from the step before ``i`` to ``i``."""
     if i == start or i == stop:
         return True
@@ -23,7 +23,7 @@ def _correct(table, inferred, labels, i, start, stop):
         return False
     while True:
         i += 1
-        ours, theirs = _parted(table, inferred, i, start, stop), _parted(table, labels, i, start, stop)
+        ours, theirs = _is_boundary(table, inferred, i, start, stop), _is_boundary(table, labels, i, start, stop)
         if ours or theirs:
             return ours and theirs
 
@@ -37,8 +37,8 @@ def _count_kernel(inferred, labels, offsets, table, chunk, counts):
         for i in range(c * chunk, min((c + 1) * chunk, n)):
             s = advance(offsets, s, i)
             start, stop = offsets[s], offsets[s + 1]
-            starts = table[inferred[i], 3] != 0 and _parted(table, inferred, i, start, stop)
-            labelled = table[labels[i], 3] != 0 and _parted(table, labels, i, start, stop)
+            starts = table[inferred[i], 3] != 0 and _is_boundary(table, inferred, i, start, stop)
+            labelled = table[labels[i], 3] != 0 and _is_boundary(table, labels, i, start, stop)
             ours, theirs = ours + starts, theirs + labelled
             both += starts and labelled and _correct(table, inferred, labels, i, start, stop)
         counts[c, 0], counts[c, 1], counts[c, 2] = ours, theirs, both

@@ -43,7 +43,8 @@ def add_columns(x, grad, pairs):
     for place, source in _slices(pairs):
         total[:, place] += grad[:, source]
     total = total.reshape(x.shape)
-    if total.dtype == dtype:  # errstate costs as much as the sum of a few
+    # np.errstate costs as much as the sum of a few numbers.
+    if total.dtype == dtype:
         return total
     with np.errstate(over="ignore"):
         return total.astype(dtype)

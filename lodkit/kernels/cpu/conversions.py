@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import integers
-from ...arrays.ids import any_outside
+from ...arrays.ids import has_outside
 from ...jit import njit
 from ...lod import offsets as _lod
 from ...ops import conversions as ops
@@ -17,7 +17,8 @@ def _differences(offsets, lengths):
     bad = offsets[0] != 0
     for i in range(len(lengths)):
         lengths[i] = offsets[i + 1] - offsets[i]
-        bad |= offsets[i + 1] < offsets[i]  # the difference may be too large for int64
+        # The difference may be too large for int64.
+        bad |= offsets[i + 1] < offsets[i]
     return not bad
 
 
@@ -33,12 +34,13 @@ def _is_sorted(ids):
 def _starts(ids, offsets):
     """Fill in offsets from sorted ids: each row moves the end of its segment, without a branch (a third less time).
 
-    An unsigned index is not looked at for a negative one: less than half the time.
+    An unsigned index skips Numba's branch for negative ones: less than half the time.
     """
     offsets[:] = 0
     for i in range(len(ids)):
         s = np.uint64(ids[i])
-        if s < np.uint64(len(offsets) - 1):  # another thread may have written the id since it was checked
+        # The test is for an id that another thread wrote since it was checked.
+        if s < np.uint64(len(offsets) - 1):
             offsets[s + np.uint64(1)] = i + 1
     for s in range(1, len(offsets)):
         offsets[s] = max(offsets[s], offsets[s - 1])
@@ -114,7 +116,7 @@ def unsorted_ids(segments, num_segments):
     if ids.ndim != 1 or num_segments is None:
         ops.check_unsorted_ids(ids, num_segments)
         num_segments = int(ids.max()) + 1 if len(ids) else 0
-    if num_segments < 0 or any_outside(ids, num_segments):
+    if num_segments < 0 or has_outside(ids, num_segments):
         ops.check_unsorted_ids(ids, num_segments)
     return ids, num_segments
 
@@ -135,11 +137,12 @@ def to_offsets(segments, by, rows, num_segments=None):
     return offsets
 
 
-def grouped(segments, by, rows, num_segments):
+def group_segments(segments, by, rows, num_segments):
     """Offsets, and the order that brings the rows of a segment together: None unless ids are unsorted."""
     if by != "unsorted_ids":
         return to_offsets(segments, by, rows, num_segments), None
-    ids = np.array(integers(segments, "segment_ids"))  # which no other thread writes: they are read twice
+    # Private copy: the ids are read twice, and another thread may write to the array meanwhile.
+    ids = np.array(integers(segments, "segment_ids"))
     offsets, order = _lod.sort_by_segment(*unsorted_ids(ids, num_segments))
     ops.check_rows(by, offsets, rows)
     return offsets, order

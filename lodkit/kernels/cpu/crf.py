@@ -7,9 +7,10 @@ import numpy as np
 from ...jit import jitable, parallel_kernel, prange, simd
 from ...ops.crf import reversed_chain
 from .primitives.chains import W, log_total, spread, walk_best, walk_logs, walk_scaled, weigh
-from .primitives.strips import up
+from .primitives.strips import round_up
 
-ROWS, MOST = 256, 64  # rows of a part, and the most parts: the gradient by transitions is summed in parts
+# The gradient by transitions is summed in parts of ROWS rows, at most MAX_PARTS of them.
+ROWS, MAX_PARTS = 256, 64
 
 
 @jitable(nrt=False)
@@ -24,7 +25,7 @@ def _score(emission, start, stop, transition, labels):
 
 
 @jitable
-def _empty(offsets, first, last, columns):
+def _empty_rows(offsets, first, last, columns):
     """Rows for the longest of some sequences."""
     most = 1
     for s in range(first, last):
@@ -108,8 +109,8 @@ def _differentiate(emission, start, n, tags, tables, total, scaled, grad, work, 
 @jitable
 def _work(offsets, first, last, columns):
     """A row, another, and rows for the longest of some sequences: before and after each step, and shares."""
-    before, after = _empty(offsets, first, last, columns), _empty(offsets, first, last, columns)
-    return np.zeros((1, columns)), np.zeros((1, columns)), (before, after, _empty(offsets, first, last, columns))
+    before, after = _empty_rows(offsets, first, last, columns), _empty_rows(offsets, first, last, columns)
+    return np.zeros((1, columns)), np.zeros((1, columns)), (before, after, _empty_rows(offsets, first, last, columns))
 
 
 @parallel_kernel
@@ -131,7 +132,7 @@ def _chain_kernel(emission, labels, grads, offsets, parts, tags, tables, losses,
 
 
 @jitable(nrt=False)
-def _first_best(before, i, emission, at, matrix, k, tags):
+def _find_best(before, i, emission, at, matrix, k, tags):
     """The first tag with the highest score; NaN is the highest."""
     best, most = 0, before[i, 0] + emission[at, 0] + matrix[k, 0]
     for j in range(1, tags):
@@ -145,19 +146,19 @@ def _first_best(before, i, emission, at, matrix, k, tags):
 def _path_kernel(emission, labels, offsets, parts, tags, forward, backward, out):
     for p in prange(len(parts) - 1):
         first, last, columns = parts[p], parts[p + 1], emission.shape[1]
-        row, before = np.empty((1, columns)), _empty(offsets, first, last, columns)
+        row, before = np.empty((1, columns)), _empty_rows(offsets, first, last, columns)
         for s in range(first, last):
             start, n, k = offsets[s], offsets[s + 1] - offsets[s], 0
             walk_best(emission, start, forward, tags, n, False, row, before)
             for i in range(n - 1, -1, -1):
-                tag = _first_best(before, i, emission, start + i, backward, k, tags)
+                tag = _find_best(before, i, emission, start + i, backward, k, tags)
                 out[start + i] = tag == labels[start + i] if len(labels) else tag
                 k = 2 + tag
 
 
-def _padded(x, number):
+def _pad_columns(x, number):
     """A matrix in double precision with whole vectors as rows."""
-    out = np.full((len(x), up(x.shape[1], W)), number, np.float64)
+    out = np.full((len(x), round_up(x.shape[1], W)), number, np.float64)
     out[:, : x.shape[1]] = x
     return out
 
@@ -168,14 +169,14 @@ def _tables(transition):
     shifts = np.array([scores[0].max(), scores[1].max(), scores[2:].max()])
     with np.errstate(all="ignore"):
         exps = np.exp(scores - np.repeat(shifts, [1, 1, len(scores) - 2])[:, None])
-    return *(_padded(x, 1) for x in (scores, reversed_chain(scores), exps, reversed_chain(exps))), shifts
+    return *(_pad_columns(x, 1) for x in (scores, reversed_chain(scores), exps, reversed_chain(exps))), shifts
 
 
 def _arguments(values, labels, offsets):
     """The padded emissions, the number of elements that a kernel counts, labels, offsets, and bounds of its parts."""
-    emission, tags = _padded(values, -np.inf), values.shape[1]
+    emission, tags = _pad_columns(values, -np.inf), values.shape[1]
     labels = np.empty(0, np.int64) if labels is None else labels
-    count = min(MOST, 1 + len(values) // ROWS)
+    count = min(MAX_PARTS, 1 + len(values) // ROWS)
     parts = np.searchsorted(offsets, np.linspace(0, len(values), count + 1))
     parts[-1] = len(offsets) - 1
     return emission.size * (1 + tags // 4), emission, labels, offsets, parts, tags

@@ -27,7 +27,8 @@ def _keep(tokens, offsets, blank, merge, ends, out):
     for s in prange(len(ends) - 1):
         k = ends[s]
         for i in range(offsets[s], offsets[s + 1]):
-            if k < ends[s + 1] and _stays(tokens, i, offsets[s], blank, merge):  # tokens may change meanwhile
+            # Another thread may write the tokens meanwhile.
+            if k < ends[s + 1] and _stays(tokens, i, offsets[s], blank, merge):
                 out[k] = tokens[i]
                 k += 1
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...jit import jitable, parallel_kernel, prange, simd
-from ..common.ctc_steps import LEAST, added, step
+from ..common.ctc_steps import LOWEST_LOG, log_add, step
 
-LANES = 32  # several registers: exp and log are long chains, which overlap
-WIDE = 16  # classes of a step
-WORK = 512  # a frame counts as so many elements of other kernels, when threads are chosen
+# Several registers: exp and log are long chains, which overlap.
+LANES = 32
+CLASS_LANES = 16  # classes of a step
+# A frame counts as this number of elements of other kernels when threads are chosen.
+WORK = 512
 
 
 @jitable
@@ -26,7 +28,7 @@ def _start(rows, count):
 
 
 @jitable
-def _of_labels(labels, first, count, back):
+def _label_tables(labels, first, count, back):
     """The labels of a sequence in order or ``back``, what it takes to skip a blank before each, and room for logs."""
     width = (count + LANES) // LANES * LANES
     names, skips, logs = np.empty(count, np.int64), np.zeros((1, width)), np.full((1, width), -np.inf)
@@ -54,7 +56,7 @@ def _frame(logs, row, blank, names, skips, found, blanks, labels, before, now):
 @jitable(nrt=False)
 def _total(blanks, labels, row, count):
     """The logarithm of the probability of the paths that end in the last label or the blank behind it."""
-    return simd.lane(added(simd.load(blanks, row, count, 1), simd.load(labels, row, count, 1)), 0)
+    return simd.lane(log_add(simd.load(blanks, row, count, 1), simd.load(labels, row, count, 1)), 0)
 
 
 @parallel_kernel
@@ -62,7 +64,7 @@ def _losses(logs, offsets, numbers, bounds, blank, by_times, zero_infinity, out)
     for s in prange(len(out)):
         count, frames = bounds[s + 1] - bounds[s], offsets[s + 1] - offsets[s]
         blanks, labels = _start(2, count)
-        names, skips, found = _of_labels(numbers, bounds[s], count, False)
+        names, skips, found = _label_tables(numbers, bounds[s], count, False)
         for t in range(frames):
             _frame(logs, offsets[s] + t, blank, names, skips, found, blanks, labels, t % 2, (t + 1) % 2)
         loss = -_total(blanks, labels, frames % 2, count)
@@ -75,11 +77,11 @@ def _shares(blanks, labels, row, last_blanks, last_labels, now, log, found, tota
 
     Paths from the end count the frame too, whose logarithms they are taken from again.
     """
-    count, log = len(found), max(log, LEAST)
+    count, log = len(found), max(log, LOWEST_LOG)
     for k in range(count + 1):
         shares[0, k] = blanks[row, k] + last_blanks[now, count - k] - log - total
     for k in range(count):
-        log = max(found[count - 1 - k], LEAST)
+        log = max(found[count - 1 - k], LOWEST_LOG)
         shares[1, k] = labels[row, k + 1] + last_labels[now, count - k] - log - total
     for j in range(0, shares.shape[1], LANES):
         for r in range(2):
@@ -90,8 +92,8 @@ def _shares(blanks, labels, row, last_blanks, last_labels, now, log, found, tota
 def _put(logs, row, blank, turned, shares, scale, out):
     """The gradient of a frame's logits: their softmax less the shares of their states, times ``scale``."""
     classes, count, blanks = logs.shape[1], len(turned), 0.0
-    for j in range(0, classes, WIDE):
-        x = simd.exp(simd.load_first(logs, row, j, WIDE, classes - j, 0.0))
+    for j in range(0, classes, CLASS_LANES):
+        x = simd.exp(simd.load_first(logs, row, j, CLASS_LANES, classes - j, 0.0))
         simd.store_first(out, row, j, simd.mul(x, simd.like(x, scale)), classes - j)
     for k in range(count + 1):
         blanks += shares[0, k]
@@ -104,7 +106,7 @@ def _put(logs, row, blank, turned, shares, scale, out):
 def _walk_back(logs, start, frames, numbers, first, count, blank, blanks, labels, total, scale, out):
     """The paths from the end, and the gradient of each frame on the way."""
     last_blanks, last_labels = _start(2, count)
-    turned, skips, found = _of_labels(numbers, first, count, True)
+    turned, skips, found = _label_tables(numbers, first, count, True)
     shares = np.full((2, blanks.shape[1]), -np.inf)
     for i in range(frames):
         t, now = frames - 1 - i, (i + 1) % 2
@@ -119,7 +121,7 @@ def _gradient(logs, offsets, numbers, bounds, blank, scales, by_times, out):
     for s in prange(len(scales)):
         start, count, frames = offsets[s], bounds[s + 1] - bounds[s], offsets[s + 1] - offsets[s]
         blanks, labels = _start(frames + 1, count)
-        names, skips, found = _of_labels(numbers, bounds[s], count, False)
+        names, skips, found = _label_tables(numbers, bounds[s], count, False)
         for t in range(frames):
             _frame(logs, start + t, blank, names, skips, found, blanks, labels, t, t + 1)
         total, scale = _total(blanks, labels, frames, count), scales[s] / (max(frames, 1) if by_times else 1)

@@ -12,7 +12,7 @@ from ...jit import simd
 from ...lod import LoDTensor
 from ...ops import dense as ops
 from ...registry import Dense
-from ..common.gates import by_relu, by_sigmoid, by_tanh
+from ..common.gates import relu_backward, sigmoid_backward, tanh_backward
 from .primitives.map_numbers import map_numbers
 from .primitives.row_softmax import cross_entropy, cross_entropy_grad
 
@@ -42,7 +42,7 @@ def tanh(x, /):
 
 @ops.tanh_grad.kernel("cpu")
 def tanh_grad(out, grad, /):
-    return map_numbers(by_tanh, ops.check_grad_output(out, grad, "tanh_grad"), grad)
+    return map_numbers(tanh_backward, ops.check_grad_output(out, grad, "tanh_grad"), grad)
 
 
 @ops.relu.kernel("cpu")
@@ -53,7 +53,7 @@ def relu(x, /):
 
 @ops.relu_grad.kernel("cpu")
 def relu_grad(out, grad, /):
-    return map_numbers(by_relu, ops.check_grad_output(out, grad, "relu_grad"), grad)
+    return map_numbers(relu_backward, ops.check_grad_output(out, grad, "relu_grad"), grad)
 
 
 @ops.sigmoid.kernel("cpu")
@@ -63,7 +63,7 @@ def sigmoid(x, /):
 
 @ops.sigmoid_grad.kernel("cpu")
 def sigmoid_grad(out, grad, /):
-    return map_numbers(by_sigmoid, ops.check_grad_output(out, grad, "sigmoid_grad"), grad)
+    return map_numbers(sigmoid_backward, ops.check_grad_output(out, grad, "sigmoid_grad"), grad)
 
 
 @ops.softmax_with_cross_entropy.kernel("cpu")

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...jit import jitable, parallel_kernel, prange, segments_in, settings
 
-SHARE = 8  # a token counts as so many rows of other kernels, in chunks and when threads are chosen
+# A token counts as this number of rows of other kernels, in chunks and when threads are chosen.
+SHARE = 8
 WORD = 64
 GOLDEN, ONE, NONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(1), np.uint64(0)
 
@@ -110,6 +111,7 @@ def _distances(hyp, hyps, ref, refs, normalized, chunk, out):
 
 def distances(hyp, hyps, ref, refs, normalized, out):
     """Put the distance of each pair of sequences into ``out``."""
-    with np.errstate(over="ignore", divide="ignore"):  # uncompiled: words are added modulo 2**64
+    # Uncompiled, words are added modulo 2**64.
+    with np.errstate(over="ignore", divide="ignore"):
         chunk = max(1, settings.chunk_rows // SHARE)
         _distances(SHARE * (len(hyp) + len(ref)), hyp, hyps, ref, refs, normalized, chunk, out)

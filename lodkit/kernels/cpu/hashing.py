@@ -16,6 +16,7 @@ def _fill(x, columns, small, count, bound, out):
 
 def fill(x, columns, small, count, bound, out):
     """``out[row * count + seed]``: the hash by a seed, below ``bound``, of a row of ids, ``small`` ones as int32."""
-    with np.errstate(over="ignore"):  # of products modulo 2**64, uncompiled
+    # Uncompiled, products are taken modulo 2**64.
+    with np.errstate(over="ignore"):
         ids = np.ascontiguousarray(x, np.int64)
         _fill(len(out) * (columns + 8), ids, columns, small, count, np.uint64(bound), out)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import integers, upcast
 from ...jit import advance, njit, parallel_kernel, prange, segment_of, settings
-from ...lod import LoDTensor, check_vector, frozen
+from ...lod import LoDTensor, check_vector, freeze
 from ...lod import offsets as _lod
 from ...lod.copy_runs import copy_runs
 from ...ops import id_lists as ops
@@ -29,7 +29,8 @@ def _number_runs(order, starts, chunk, numbers):
 @ops.unique.kernel("cpu")
 def unique(ids, /, *, return_inverse, return_counts):
     order, starts, distinct = sort_numbers(check_vector(ids, "ids"))
-    results = [distinct.copy()]  # what was sorted has room for all ids
+    # The sorted array has room for all ids, so the distinct ones are copied.
+    results = [distinct.copy()]
     if return_inverse:
         inverse = np.empty(len(order), np.int64)
         _number_runs(len(order), order, starts, settings.chunk_rows, inverse)
@@ -56,13 +57,14 @@ def merge_id_lists(*lists: LoDTensor):
     ops.check_samples(lists)
     ids = np.concatenate([check_vector(x.values, f"list {i}") for i, x in enumerate(lists)])
     samples = np.concatenate([offsets_to_segment_ids(x._row_offsets()) for x in lists])
-    starts = functools.reduce(np.add, [x._row_offsets() for x in lists])[:-1]  # room for all ids of a sample
+    # There is room for all ids of a sample.
+    starts = functools.reduce(np.add, [x._row_offsets() for x in lists])[:-1]
     ends, merged = starts.copy(), np.empty_like(ids)
     _deal(*sort_numbers(ids), samples, ends, np.full(len(starts), -1), merged)
     offsets = _lod.lengths_to_offsets(ends - starts)
     values = np.empty(offsets[-1], np.int64)
     copy_runs(merged, (starts, ends), offsets, values)
-    return LoDTensor._wrap(values, (*lists[0]._lod[:-1], frozen(offsets)))
+    return LoDTensor._wrap(values, (*lists[0]._lod[:-1], freeze(offsets)))
 
 
 def _equal_integers(numbers):

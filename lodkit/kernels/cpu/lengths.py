@@ -14,7 +14,7 @@ from .primitives.gradient_kernels import place, plain
 
 
 @jitable
-def before(values, a, b):
+def comes_before(values, a, b):
     """True if position a comes before b: NaN first, then larger values; of equal ones the first."""
     x, y = values[a], values[b]
     if x == y or (x != x and y != y):
@@ -27,9 +27,9 @@ def sink(values, heap, at, count):
     """Let a position of the heap, whose top comes last of all, sink to where it belongs."""
     while 2 * at + 1 < count:
         child = 2 * at + 1
-        if child + 1 < count and before(values, heap[child], heap[child + 1]):
+        if child + 1 < count and comes_before(values, heap[child], heap[child + 1]):
             child += 1
-        if before(values, heap[child], heap[at]):
+        if comes_before(values, heap[child], heap[at]):
             break
         heap[at], heap[child] = heap[child], heap[at]
         at = child
@@ -49,7 +49,7 @@ def largest(values, offsets, positions):
             sink(values, heap, at, count)
         least = values[heap[0]]
         for i in range(start + count, offsets[s + 1]):
-            if not values[i] <= least and before(values, i, heap[0]):
+            if not values[i] <= least and comes_before(values, i, heap[0]):
                 heap[0] = i
                 sink(values, heap, 0, count)
                 least = values[heap[0]]
@@ -78,7 +78,7 @@ def lengths_top_k(values, lengths, /, *, k):
 
 
 @njit
-def _outside(indices, offsets):
+def _find_outside(indices, offsets):
     """Position of the first index outside its segment, or -1."""
     for s in range(len(indices)):
         for j in range(indices.shape[1]):
@@ -92,7 +92,7 @@ def lengths_top_k_grad(values, lengths, indices, grad, /):
     dtype = ops.check_top_k(values, what="the gradient", floating=True)
     offsets, indices = to_offsets(lengths, "lengths", len(values)), np.array(integers(indices, "indices"))
     ops.check_indices(indices, len(offsets) - 1)
-    at = _outside(indices, offsets)
+    at = _find_outside(indices, offsets)
     if at >= 0:
         raise ops.bad_index(indices, np.diff(offsets), *divmod(at, indices.shape[1]))
     check_gradient(grad, indices.shape)

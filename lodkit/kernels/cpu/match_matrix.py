@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...jit import advance, parallel_kernel, prange, segment_of, settings
 
-SHARE = 16  # elements of a chunk are fewer than rows of other kernels' chunks, as each is a sum
+# Each element is a sum, so a chunk has fewer elements than chunks of other kernels have rows.
+SHARE = 16
 
 
 @parallel_kernel
@@ -23,7 +24,7 @@ def _match(products, y, rows, columns, ends, chunk, out):
 
 
 @parallel_kernel
-def _by_products(y, grad, rows, columns, ends, out):
+def _products_grad(y, grad, rows, columns, ends, out):
     width = y.shape[1]
     for i in prange(len(out)):
         s = segment_of(rows, i)
@@ -36,7 +37,7 @@ def _by_products(y, grad, rows, columns, ends, out):
 
 
 @parallel_kernel
-def _by_y(products, grad, rows, columns, ends, channels, out):
+def _y_grad(products, grad, rows, columns, ends, channels, out):
     width = out.shape[1]
     for j in prange(len(out)):
         s = segment_of(columns, j)
@@ -56,5 +57,5 @@ def match(products, y, rows, columns, ends, channels, out):
 def match_back(products, y, grad, rows, columns, ends, channels, by_products, by_y):
     """Gradients of ``match`` by the products and by the rows of y."""
     work = grad.size * y.shape[1]
-    _by_products(work, y, grad, rows, columns, ends, by_products)
-    _by_y(work, products, grad, rows, columns, ends, channels, by_y)
+    _products_grad(work, y, grad, rows, columns, ends, by_products)
+    _y_grad(work, products, grad, rows, columns, ends, channels, by_y)

@@ -47,6 +47,7 @@ def _list(dense, offsets, ids):
     for s in prange(len(dense)):
         at = offsets[s]
         for d in range(dense.shape[1]):
-            if dense[s, d] != 0 and at < offsets[s + 1]:  # another thread may have written since
+            # Another thread may have written to the array since the elements were counted.
+            if dense[s, d] != 0 and at < offsets[s + 1]:
                 ids[at] = d
                 at += 1

@@ -17,7 +17,7 @@ from ..common.codes import coder, greedy, grid
 from .primitives.gather import NO_WEIGHTS
 from .primitives.gradients import NO_IDS
 from .primitives.reduce import rows_ahead
-from .primitives.reduce_kernels import access, rows_left_by, uncounted, weight_of
+from .primitives.reduce_kernels import access, inline_without_nrt, rows_left_by, weight_of
 from .primitives.templates import fill
 
 STRIP = 64  # lanes of a vector that is used once
@@ -40,7 +40,8 @@ def _searcher(width, grid_of, codes_of):
 
     @jitable
     def loss_of(table, s, columns, low, high):
-        first = simd.full(table, 1, low)  # rows may have no columns
+        # Rows may have no columns.
+        first = simd.full(table, 1, low)
         scale, bias, factor = grid_of(first, simd.like(first, high))
         total = simd.widen(simd.like(simd.load_first(table, s, 0, width, 0, 0.0), 0.0))
         for at in range(0, columns, width):
@@ -93,7 +94,8 @@ def dequantize_kernel(bits, width):
         columns = out.shape[1]
         for s in prange(len(out)):
             row = ids[s] if len(ids) else s
-            row = row if np.uint64(row) < np.uint64(len(rows)) else 0  # another thread wrote it since
+            # Another thread may have written the id since it was checked.
+            row = row if np.uint64(row) < np.uint64(len(rows)) else 0
             pair = simd.load_params(rows, row, rows.shape[1] - behind, bits)
             if row == padding:
                 pair = simd.like(pair, 0.0)
@@ -110,13 +112,14 @@ def _sums(bits, width, weighted, padded, prefetch):
     size, behind = width * bits // 8, PARAMS_BYTES[bits]
     row_of, rows_left = access(size + behind, True, prefetch), rows_left_by(True)
 
-    @uncounted
-    def block_sum(rows, ids, weights, padding, start, stop, j, fetch, near, out):
-        fetch, near = rows_left(rows, ids, stop, fetch, near)
+    @inline_without_nrt
+    def block_sum(rows, ids, weights, padding, start, stop, j, distance, near_distance, out):
+        distance, near_distance = rows_left(rows, ids, stop, distance, near_distance)
         total, i = simd.full(out, width, 0.0), start
         while i < stop:
-            row = row_of(rows, ids, i, j, fetch, near)
-            there = np.uint64(row) < np.uint64(len(rows))  # another thread may have written it since
+            row = row_of(rows, ids, i, j, distance, near_distance)
+            # Another thread may have written the id since it was checked.
+            there = np.uint64(row) < np.uint64(len(rows))
             if there and not (padded and row == padding):
                 pair = simd.load_params(rows, row, rows.shape[1] - behind, bits)
                 scale, bias = simd.lane(pair, 0), simd.lane(pair, 1)
@@ -127,11 +130,11 @@ def _sums(bits, width, weighted, padded, prefetch):
         return total
 
     @jitable(nrt=False)
-    def long_sum(rows, ids, weights, padding, start, stop, j, block, fetch, near, out):
+    def long_sum(rows, ids, weights, padding, start, stop, j, block, distance, near_distance, out):
         total = simd.widen(simd.full(out, width, 0.0))
         for first in range(start, stop, block):
             last = min(first + block, stop)
-            part = block_sum(rows, ids, weights, padding, first, last, j, fetch, near, out)
+            part = block_sum(rows, ids, weights, padding, first, last, j, distance, near_distance, out)
             total = simd.add(total, simd.widen(part))
         return total
 
@@ -150,7 +153,7 @@ def bag_kernel(bits, width, weighted, padded, prefetch):
         simd.store(out, s, j, simd.transpose(total, each))
 
     @parallel_kernel
-    def kernel(rows, ids, weights, padding, offsets, divides, pad, chunk, block, fetch, near, out):
+    def kernel(rows, ids, weights, padding, offsets, divides, pad, chunk, block, distance, near_distance, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
@@ -164,9 +167,9 @@ def bag_kernel(bits, width, weighted, padded, prefetch):
                     j = min(at, columns - width)
                     taken = rows, ids, weights, padding, start, stop, j // each
                     if stop - start <= block:
-                        put(out, s, j, block_sum(*taken, fetch, near, out), divisor)
+                        put(out, s, j, block_sum(*taken, distance, near_distance, out), divisor)
                     else:
-                        put(out, s, j, long_sum(*taken, block, fetch, near, out), divisor)
+                        put(out, s, j, long_sum(*taken, block, distance, near_distance, out), divisor)
 
     return kernel
 
@@ -189,7 +192,8 @@ def convert_kernel(width):
 
 def pack(table, bits, searches, out):
     """Pack the rows of a table."""
-    with np.errstate(all="ignore"):  # too large for float32; and where nothing is compiled
+    # Numbers may be too large for float32; uncompiled, NumPy warns of it.
+    with np.errstate(all="ignore"):
         table = table.astype(np.float32) if native(table.dtype) == np.float64 else table
         kernel = quantize_kernel(bits, width_of(table.shape[1], bits, STRIP), searches)
         kernel(table.size, matrix(table), params_of(out, bits), out)
@@ -211,14 +215,16 @@ def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
         weighted, padded = weights is not None, padding_idx is not None
         weights = np.ascontiguousarray(weights, np.float32) if weighted else NO_WEIGHTS
         width = width_of(out.shape[1], bits)
-        prefetch, fetch, near = rows_ahead("sum", work, rows, width * bits // 8 + PARAMS_BYTES[bits], True)
+        prefetch, distance, near_distance = rows_ahead("sum", work, rows, width * bits // 8 + PARAMS_BYTES[bits], True)
         kernel = bag_kernel(bits, width, weighted, padded, prefetch)
         padding, chunk, block = padding_idx if padded else -1, settings.chunk_rows, settings.block_rows
-        kernel(work, rows, ids, weights, padding, offsets, pool == "mean", pad, chunk, block, fetch, near, out)
+        kernel(
+            work, rows, ids, weights, padding, offsets, pool == "mean", pad, chunk, block, distance, near_distance, out
+        )
     return out
 
 
-def copied(x, out):
+def copy_elements(x, out):
     """Copy all elements, rounded to the type of ``out``."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if x.size and {native(x.dtype), out.dtype} == HALF_AND_FLOAT:

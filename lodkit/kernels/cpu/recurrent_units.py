@@ -9,7 +9,8 @@ from ...jit import jitable, parallel_kernel, prange, simd
 from ..common.lstm_cell import step, step_grad
 
 LANES = 16
-WORK = 16  # an element counts as so many of other kernels, when threads are chosen
+# An element counts as this number of elements of other kernels when threads are chosen.
+WORK = 16
 
 
 @jitable(inline=True)

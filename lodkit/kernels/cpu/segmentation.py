@@ -49,7 +49,8 @@ def lengths_range_fill(lengths, /):
 def lengths_to_weights(lengths, /, *, power):
     offsets = lengths_to_offsets(lengths)
     weights = np.empty(offsets[-1], np.float32)
-    with np.errstate(divide="ignore", over="ignore"):  # an empty segment has no row to take its weight
+    # An empty segment has no row to take its weight.
+    with np.errstate(divide="ignore", over="ignore"):
         of_segment = (offsets_to_lengths(offsets).astype(np.float64) ** -power).astype(np.float32)
     _repeat(offsets, of_segment, weights)
     return weights

@@ -9,7 +9,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import native, total_dtype, upcast
 from ...jit import jitable, njit
-from ...jit.reducers import REDUCERS, all_of
+from ...jit.reducers import REDUCERS, whole_weight
 from ...ops.conversions import check_rows
 from ...ops.shared.reductions import pad_of
 from .conversions import unsorted_ids
@@ -23,14 +23,16 @@ def _kernel(reduce, counts):
     ``counts`` marks empty segments; without, their result is the initial value: half the time.
     """
     reducer = REDUCERS[reduce]
-    divides, divisor = reducer.divisor is not None, jitable(reducer.divisor or all_of)
+    divides, divisor = reducer.divisor is not None, jitable(reducer.divisor or whole_weight)
     step = jitable(reducer.step)
 
     @njit
     def kernel(values, ids, total, count, pad, out):
         for i in range(len(ids)):
-            s = np.uint64(ids[i])  # an unsigned index is not looked at for a negative one
-            if s < np.uint64(len(total)):  # another thread may have written the id since it was checked
+            # An unsigned index skips Numba's branch for negative ones. The test is for an id that another thread wrote
+            # since it was checked.
+            s = np.uint64(ids[i])
+            if s < np.uint64(len(total)):
                 total[s] = step(total[s], values[i])
                 if counts:
                     count[s] += 1

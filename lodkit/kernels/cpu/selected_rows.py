@@ -14,11 +14,11 @@ def find(ids, rows):
     return at
 
 
-def between(numbers, start, stop):
+def find_between(numbers, start, stop):
     """Positions of the numbers in ``[start, stop)``."""
     return np.flatnonzero((numbers >= start) & (numbers < stop))
 
 
-def shifted(rows, by):
+def shift_rows(rows, by):
     """Row numbers plus ``by``."""
     return rows + by

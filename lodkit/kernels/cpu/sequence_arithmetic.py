@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import matrix, native
 from ...jit import settings, simd
-from ...ops.sequence_arithmetic import finished
+from ...ops.sequence_arithmetic import finish_gradient
 from .primitives.reduce import reduce_rows, width_of
 from .primitives.softmax import sums_of_products
 from .primitives.templates import row_kernel
@@ -33,7 +33,7 @@ def values_grad(op, is_number, rows, by, grad, offsets):
     else:
         sums = np.zeros((len(offsets) - 1, g.shape[1]))
         reduce_rows("sum", g, None, None, None, offsets, sums.dtype.type(0), sums)
-    return finished((sums.sum(axis=1) if is_number else sums).reshape(by.shape), by, op)
+    return finish_gradient((sums.sum(axis=1) if is_number else sums).reshape(by.shape), by, op)
 
 
 def encode(rows, table, offsets, alpha, out):

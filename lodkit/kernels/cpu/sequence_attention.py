@@ -12,24 +12,26 @@ import numpy as np
 from ...arrays import matrix, native
 from ...jit import jitable, parallel_kernel, prange, segment_of, settings
 from .primitives.products import LANES, products
-from .primitives.strips import clear, copy, finite, steps, up
+from .primitives.strips import clear, copy, is_finite, round_up, steps
 
-ROW = 64  # a row takes as much beside its scores as so many of them
-WORK = 16  # an element counts as so many of other kernels, when threads are chosen
+# Beside its scores, a row takes as long as this number of scores.
+ROW = 64
+# An element counts as this number of elements of other kernels when threads are chosen.
+WORK = 16
 TILE = 48  # queries of a strip, a multiple of ROWS
 
 
 @jitable
-def _longest(offsets, first, stop, step):
+def _longest_rows(offsets, first, stop, step):
     """Rows of the longest of some sequences, up to a multiple of ``step``."""
     most = 0
     for s in range(first, stop):
         most = max(most, offsets[s + 1] - offsets[s])
-    return up(most, step)
+    return round_up(most, step)
 
 
 @jitable
-def _empty(rows, columns, like):
+def _empty_rows(rows, columns, like):
     return np.empty((rows, columns), like.dtype)
 
 
@@ -45,11 +47,11 @@ def _attend(width):
         seen = (last if causal else stop) - start
         pack_turned(key, start, seen, h * size, size, keys)
         pack(value, start, seen, h * wide, wide, 1, values)
-        tile = TILE if not causal or finite(value, start, seen, h * wide, wide) else 1
+        tile = TILE if not causal or is_finite(value, start, seen, h * wide, wide) else 1
         for i in range(first, last, tile):
             rows = min(tile, last - i)
             depth = i + rows - start if causal else seen
-            limit = up(depth, width)
+            limit = round_up(depth, width)
             for r in range(rows):
                 copy(query, i + r, h * size, size, scale, queries, r, 0)
             multiply(queries, keys, size, size, rows, limit, False, strip)
@@ -68,10 +70,11 @@ def _attend_kernel(width):
 
     @jitable
     def scratch_for(most, size, wide, like):
-        columns = up(wide, width)
-        keys, values = _empty(most * size, width, like), _empty(most * columns, width, like)
-        strip, result, shares = _empty(TILE, most + width, like), _empty(TILE, columns, like), _empty(TILE, 1, like)
-        return _empty(TILE, size, like), keys, values, strip, result, shares
+        columns = round_up(wide, width)
+        keys, values = _empty_rows(most * size, width, like), _empty_rows(most * columns, width, like)
+        strip, result = _empty_rows(TILE, most + width, like), _empty_rows(TILE, columns, like)
+        shares = _empty_rows(TILE, 1, like)
+        return _empty_rows(TILE, size, like), keys, values, strip, result, shares
 
     @parallel_kernel
     def kernel(query, key, value, like, offsets, heads, scale, causal, parts, out):
@@ -80,7 +83,7 @@ def _attend_kernel(width):
             begin, end = parts[p // heads], parts[p // heads + 1]
             head = segment_of(offsets, begin) if begin < end else 0
             tail = segment_of(offsets, end - 1) + 1 if begin < end else 0
-            scratch = scratch_for(_longest(offsets, head, tail, width), size, wide, like)
+            scratch = scratch_for(_longest_rows(offsets, head, tail, width), size, wide, like)
             for s in range(head, tail):
                 start, stop = offsets[s], offsets[s + 1]
                 first, last = max(begin, start), min(end, stop)
@@ -108,7 +111,7 @@ def _differentiate(width):
     def scores(query, grad, h, start, i, rows, depth, size, wide, scale, causal, by_sequence, by_tile):
         _, turned_keys, turned_values, _, _ = by_sequence
         queries, packed_queries, grads, packed_grads, strip, by_scores, _ = by_tile
-        limit = up(depth, width)
+        limit = round_up(depth, width)
         for r in range(rows):
             copy(query, i + r, h * size, size, scale, queries, r, 0)
             copy(grad, i + r, h * wide, wide, 1, grads, r, 0)
@@ -127,8 +130,8 @@ def _differentiate(width):
         by_query, by_key, by_value = out
         seen = stop - start
         prepare(key, value, h, start, seen, size, wide, by_sequence)
-        known = finite(query, start, seen, h * size, size) and finite(key, start, seen, h * size, size)
-        tile = TILE if not causal or (known and finite(grad, start, seen, h * wide, wide)) else 1
+        known = is_finite(query, start, seen, h * size, size) and is_finite(key, start, seen, h * size, size)
+        tile = TILE if not causal or (known and is_finite(grad, start, seen, h * wide, wide)) else 1
         for i in range(start, stop, tile):
             rows = min(tile, stop - i)
             depth = i + rows - start if causal else seen
@@ -150,19 +153,19 @@ def _gradient_kernel(width):
     differentiate = _differentiate(width)
 
     @jitable
-    def for_sequence(most, size, wide, like):
-        a, b = up(size, width), up(wide, width)
-        by_keys, by_values = _empty(most, a, like), _empty(most, b, like)
-        turned = _empty(most * size, width, like), _empty(most * wide, width, like)
-        return _empty(most * a, width, like), *turned, by_keys, by_values
+    def sequence_scratch(most, size, wide, like):
+        a, b = round_up(size, width), round_up(wide, width)
+        by_keys, by_values = _empty_rows(most, a, like), _empty_rows(most, b, like)
+        turned = _empty_rows(most * size, width, like), _empty_rows(most * wide, width, like)
+        return _empty_rows(most * a, width, like), *turned, by_keys, by_values
 
     @jitable
-    def for_tile(most, size, wide, like):
-        a, b = up(size, width), up(wide, width)
-        queries, grads = _empty(TILE, size, like), _empty(TILE, wide, like)
-        packed_queries, packed_grads = _empty(TILE * a, width, like), _empty(TILE * b, width, like)
-        strip, by_scores = _empty(TILE, most + width, like), _empty(TILE, most + width, like)
-        return queries, packed_queries, grads, packed_grads, strip, by_scores, _empty(TILE, a, like)
+    def tile_scratch(most, size, wide, like):
+        a, b = round_up(size, width), round_up(wide, width)
+        queries, grads = _empty_rows(TILE, size, like), _empty_rows(TILE, wide, like)
+        packed_queries, packed_grads = _empty_rows(TILE * a, width, like), _empty_rows(TILE * b, width, like)
+        strip, by_scores = _empty_rows(TILE, most + width, like), _empty_rows(TILE, most + width, like)
+        return queries, packed_queries, grads, packed_grads, strip, by_scores, _empty_rows(TILE, a, like)
 
     @parallel_kernel
     def kernel(query, key, value, grad, like, offsets, heads, scale, causal, parts, by_query, by_key, by_value):
@@ -170,8 +173,8 @@ def _gradient_kernel(width):
         out = by_query, by_key, by_value
         for p in prange(heads * (len(parts) - 1)):
             h, first, last = p % heads, parts[p // heads], parts[p // heads + 1]
-            most = _longest(offsets, first, last, width)
-            a, b = for_sequence(most, size, wide, like), for_tile(most, size, wide, like)
+            most = _longest_rows(offsets, first, last, width)
+            a, b = sequence_scratch(most, size, wide, like), tile_scratch(most, size, wide, like)
             for s in range(first, last):
                 start, stop = offsets[s], offsets[s + 1]
                 differentiate(query, key, value, grad, h, start, stop, size, wide, scale, causal, a, b, out)
@@ -183,7 +186,8 @@ def _parts(offsets, of_rows):
     """Bounds of parts of equal work: of rows, or of whole sequences."""
     lengths = np.diff(offsets).astype(np.float64)
     work = np.concatenate([[0], np.cumsum(lengths * (lengths + ROW))])
-    count = 1 + int(offsets[-1]) // max(1, settings.chunk_rows // 16)  # rows that stay in the cache over all heads
+    # Rows of this number stay in the cache over all heads.
+    count = 1 + int(offsets[-1]) // max(1, settings.chunk_rows // 16)
     equal = np.linspace(0, work[-1], count + 1)
     parts = np.interp(equal, work, offsets).astype(np.int64) if of_rows else np.searchsorted(work, equal)
     parts[-1] = offsets[-1] if of_rows else len(lengths)

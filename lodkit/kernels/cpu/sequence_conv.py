@@ -6,13 +6,16 @@ import numpy as np
 
 from ...arrays import matrix, native, upcast
 from ...jit import advance, parallel_kernel, prange, segment_of, settings, simd
-from ...lod.windows import edges, near, uses_of_padding
+from ...lod.windows import clip_start, edges, uses_of_padding
 from .primitives.reduce import reduce_into
 from .primitives.templates import row_kernel
 
-BLOCK = 1 << 22  # bytes of windows per matrix product: they stay in the cache, and are enough for threads
-LEAST = 128  # rows of a block, however wide: each block reads the whole filter
-MOST = 1 << 14  # rows of a block, however narrow: the filter's gradient sums them in the type of the values
+# Bytes of windows per matrix product: they stay in the cache, and are enough for threads.
+BLOCK = 1 << 22
+# Each block reads the whole filter, so even wide rows come in blocks of this number.
+MIN_BLOCK_ROWS = 128
+# The gradient of the filter sums the rows of a block in the type of the values, which loses digits in longer sums.
+MAX_BLOCK_ROWS = 1 << 14
 
 
 @parallel_kernel
@@ -38,9 +41,9 @@ def _blocks(x, pads, offsets, start, length):
     width = x.shape[1]
     columns, size = length * width, width * x.itemsize
     if pads is None:
-        start = near(start, length, len(x))
+        start = clip_start(start, length, len(x))
         pads = np.zeros((sum(edges(start, length)), width), x.dtype)
-    step = min(max(LEAST, BLOCK // max(1, length * size)), MOST)
+    step = min(max(MIN_BLOCK_ROWS, BLOCK // max(1, length * size)), MAX_BLOCK_ROWS)
     buffer = np.empty((min(step, len(x)), columns), x.dtype)
     inputs = [a.reshape(-1).view(np.uint8) for a in (x, pads)]
     for first in range(0, len(x), step):
@@ -58,7 +61,7 @@ def _product(x, pads, offsets, start, length, weight, out):
     return out
 
 
-def _plain(array):
+def _contiguous_rows(array):
     """Rows to compute with, C-contiguous."""
     return matrix(upcast(array))
 
@@ -70,33 +73,34 @@ def _finish(result, out):
             out[...] = result.reshape(out.shape)
 
 
-def _rounded(dtype, *results):
+def _round_results(dtype, *results):
     with np.errstate(over="ignore"):
         return tuple(result.astype(native(dtype), copy=False) for result in results)
 
 
 def convolve(x, weight, pads, offsets, start, length, out):
     """``out[t]`` is the window of row t times ``weight``."""
-    values, weight, pads = _plain(x), _plain(weight), None if pads is None else _plain(pads)
+    values, weight = _contiguous_rows(x), _contiguous_rows(weight)
+    pads = None if pads is None else _contiguous_rows(pads)
     product = out if out.dtype == values.dtype else np.empty(out.shape, values.dtype)
     _finish(_product(values, pads, offsets, start, length, weight, product), out)
 
 
 def convolve_grad(x, weight, pads, offsets, start, length, grad):
     """Gradients of ``convolve`` by the rows, the weight and the padding, if given."""
-    values, weight = _plain(x), _plain(weight)
-    g, by_weight = _plain(grad.astype(values.dtype, copy=False)), np.zeros(weight.shape)
-    for first, windows in _blocks(values, None if pads is None else _plain(pads), offsets, start, length):
+    values, weight = _contiguous_rows(x), _contiguous_rows(weight)
+    g, by_weight = _contiguous_rows(grad.astype(values.dtype, copy=False)), np.zeros(weight.shape)
+    for first, windows in _blocks(values, None if pads is None else _contiguous_rows(pads), offsets, start, length):
         by_weight += windows.T @ g[first : first + len(windows)]
     steps = weight.reshape(length, values.shape[1], weight.shape[1]).transpose(0, 2, 1)
     # A row gets from each row that sees it, through that step's part of the weight: a convolution backwards.
     back = steps[::-1].reshape(length * weight.shape[1], values.shape[1])
     by_x = _product(g, None, offsets, 1 - start - length, length, back, np.empty_like(values)).reshape(x.shape)
     if pads is None:
-        return _rounded(x.dtype, by_x, by_weight)
+        return _round_results(x.dtype, by_x, by_weight)
     rows, ends = uses_of_padding(offsets, start, length)
     uses = reduce_into(g, rows, None, None, ends, "sum", 0.0).reshape(len(pads), len(back))
-    return _rounded(x.dtype, by_x, by_weight, (uses @ steps.reshape(back.shape)).reshape(pads.shape))
+    return _round_results(x.dtype, by_x, by_weight, (uses @ steps.reshape(back.shape)).reshape(pads.shape))
 
 
 def _look_row(i, s, _, x, factors, step, offsets, out):
@@ -127,7 +131,7 @@ def _correlate(x, grad, offsets, chunk, sums):
 
 def look_ahead(x, factors, offsets, out):
     """``out[t]`` is the sum of ``factors[k] * x[t + k]`` inside t's sequence."""
-    values, factors = _plain(x), _plain(factors)
+    values, factors = _contiguous_rows(x), _contiguous_rows(factors)
     result = out.reshape(values.shape) if out.dtype == values.dtype else np.empty_like(values)
     _look(values.size * len(factors), values, factors, 1, offsets, settings.chunk_rows, result)
     _finish(result, out)
@@ -135,10 +139,10 @@ def look_ahead(x, factors, offsets, out):
 
 def look_back(x, factors, offsets, grad):
     """Gradients of ``look_ahead`` by the rows and the factors."""
-    values, weight = _plain(x), _plain(factors)
-    g, work = _plain(grad.astype(values.dtype, copy=False)), values.size * len(weight)
+    values, weight = _contiguous_rows(x), _contiguous_rows(factors)
+    g, work = _contiguous_rows(grad.astype(values.dtype, copy=False)), values.size * len(weight)
     by_x, chunk = np.empty_like(values), settings.chunk_rows
     _look(work, g, weight, -1, offsets, chunk, by_x)
     sums = np.zeros((-(-len(values) // chunk), *weight.shape))
     _correlate(work, values, g, offsets, chunk, sums)
-    return _rounded(x.dtype, by_x.reshape(x.shape), sums.sum(axis=0).reshape(factors.shape))
+    return _round_results(x.dtype, by_x.reshape(x.shape), sums.sum(axis=0).reshape(factors.shape))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...jit import Bytes, Numbers, simd, typed
-from ...lod import LoDTensor, frozen
+from ...jit import Bytes, Numbers, compile_typed, simd
+from ...lod import LoDTensor, freeze
 from ...lod.copy_runs import as_bytes
 from ...ops import sequence_padding as ops
 from ...ops.sequence_padding import pad_as
@@ -18,24 +18,26 @@ from .primitives.few import INT64, has_few, is_vector
 def pads(pad, values, dtype):
     """Padding for ``copy_runs``: a number, or a row for each side."""
     if pad.ndim == 0 and pad.dtype.kind in "fiub" and not any(pad.tobytes()):
-        return 0  # the usual number, which is of every type
+        # The usual pad is 0, a number of every type.
+        return 0
     pad = pad_as(pad, dtype)
     return np.stack([pad, pad]) if pad.ndim else pad[()]
 
 
-@typed
+@compile_typed
 def _sum_fitting(lengths: Numbers, most: int, offsets: Numbers):
     """Fill in offsets of lengths that are all within ``most``. Returns the last one, or -1."""
     offsets[0] = 0
     for s in range(len(lengths)):
-        length = lengths[s]  # read once: another thread may write it
+        # Read once: another thread may write the length.
+        length = lengths[s]
         if not 0 <= length <= most:
             return -1
         offsets[s + 1] = offsets[s] + length
     return offsets[-1]
 
 
-@typed
+@compile_typed
 def _cut(source: Bytes, offsets: Numbers, out: Bytes):
     """Copy the first rows of each slot of ``source``."""
     slot, size = len(source) // (len(offsets) - 1), len(out) // offsets[-1]
@@ -53,5 +55,5 @@ def sequence_unpad(x: Dense, lengths: Dense, /, *, side, out=None):
         if rows > 0:
             made = np.empty((rows, *shape[2:]), dtype)
             _cut.code(as_bytes(x, dtype), offsets, as_bytes(made, dtype))
-            return LoDTensor._wrap(made, (frozen(offsets),))
+            return LoDTensor._wrap(made, (freeze(offsets),))
     return common.sequence_unpad(device, x, lengths, side=side, out=out)

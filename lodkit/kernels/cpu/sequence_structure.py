@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
-from ...jit import Bytes, Numbers, settings, typed
-from ...lod import LoDTensor, frozen
+from ...jit import Bytes, Numbers, compile_typed, settings
+from ...lod import LoDTensor, freeze
 from ...lod.copy_runs import append_runs, as_bytes, copy_sequence, move_runs
 from ...lod.offsets import reversed_numbers, segment_numbers
 from ...lod.selection import take_few
@@ -44,7 +44,7 @@ def split(grad, xs, axis, dtype):
     return tuple(part.astype(dtype, order="C") for part in np.split(grad, ends[:-1], axis))
 
 
-@typed
+@compile_typed
 def _join(first: Bytes, upper: Numbers, second: Bytes, lower: Numbers, rows: int, out: Bytes, offsets: Numbers):
     """Join the sequences of two tensors in pairs, and fill in their offsets."""
     size = len(out) // rows
@@ -63,7 +63,7 @@ def sequence_concat(*xs: LoDTensor, axis, level, out=None):
             made = np.empty((rows, *first.shape[1:]), dtype)
             parts = as_bytes(first, dtype), upper[0], as_bytes(second, dtype), lower[0]
             _join.code(*parts, rows, as_bytes(made, dtype), offsets)
-            return LoDTensor._wrap(made, (frozen(offsets),))
+            return LoDTensor._wrap(made, (freeze(offsets),))
     return common.sequence_concat(device, *xs, axis=axis, level=level, out=out)
 
 

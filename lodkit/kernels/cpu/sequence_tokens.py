@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import arrays
 from ...jit import jitable, lower_bound, parallel_kernel, prange, settings
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...lod.offsets import lengths_to_offsets
 from ...ops import sequence_tokens as ops
 from .primitives.templates import row_kernel
@@ -32,7 +32,8 @@ def _keep(values, offsets, tokens, ends, out):
     for s in prange(len(ends) - 1):
         k = ends[s]
         for i in range(offsets[s], offsets[s + 1]):
-            if k < ends[s + 1] and not _is_among(tokens, values[i]):  # values may change meanwhile
+            # Another thread may write the values meanwhile.
+            if k < ends[s + 1] and not _is_among(tokens, values[i]):
                 out[k] = values[i]
                 k += 1
 
@@ -46,7 +47,7 @@ def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     ends = lengths_to_offsets(lengths)
     out = arrays.output((int(ends[-1]), *x.shape[1:]), dtype, out)
     _keep(len(values), values, offsets, tokens, ends, out.reshape(-1))
-    return LoDTensor._wrap(out, (*x._lod[:-1], frozen(ends)))
+    return LoDTensor._wrap(out, (*x._lod[:-1], freeze(ends)))
 
 
 def _window(i, s, _, values, pad, unused, offsets, out):

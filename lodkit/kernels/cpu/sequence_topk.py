@@ -46,7 +46,7 @@ def rows_of(indices, ends, offsets):
     return bad, rows
 
 
-def placed(rows, grad, like):
+def place_gradient(rows, grad, like):
     """An array like ``like`` with the gradient at these rows, zeros elsewhere."""
     result = np.zeros(len(like), native(like.dtype))
     result[rows] = grad

@@ -20,7 +20,7 @@ def _shards(keys, count, chunk, shards):
             shards[i] = keys[i] % count
 
 
-def by_shard(keys, count):
+def sort_by_shard(keys, count):
     """Shard of each key, rows in the order of their shards, and offsets of the shards."""
     shards = np.empty(keys.size, np.int64)
     _shards(len(shards), keys.reshape(-1), count, settings.chunk_rows, shards)

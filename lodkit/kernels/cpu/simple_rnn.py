@@ -6,7 +6,7 @@ import functools
 
 from ...jit import parallel_kernel, prange, simd
 from ..common.gates import activate as activated
-from ..common.gates import clipped, slope, unclipped
+from ..common.gates import clip, clip_grad, slope
 
 CHUNK = 8  # rows of a chunk
 
@@ -28,7 +28,7 @@ def _forward(width):
                     if adds:
                         x = simd.add(x, simd.load_first(products, i, j, width, n, 0))
                         x = simd.add(x, simd.load_first(bias, 0, j, width, n, 0))
-                    simd.store_first(out, now + i, j, clipped(activated(kind, x), limit), n)
+                    simd.store_first(out, now + i, j, clip(activated(kind, x), limit), n)
 
     return kernel
 
@@ -44,7 +44,7 @@ def _backward(width):
                     y = simd.load_first(results, at + i, j, width, n, 0)
                     g = simd.load_first(grad, at + i, j, width, n, 0)
                     g = simd.add(g, simd.load_first(carried, i, j, width, n, 0))
-                    simd.store_first(grad, at + i, j, unclipped(slope(kind, y, g), y, limit), n)
+                    simd.store_first(grad, at + i, j, clip_grad(slope(kind, y, g), y, limit), n)
 
     return kernel
 

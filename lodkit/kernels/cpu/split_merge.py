@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...jit import Bytes, Flags, Numbers, typed
-from ...lod import LoDTensor, frozen
+from ...jit import Bytes, Flags, Numbers, compile_typed
+from ...lod import LoDTensor, freeze
 from ...lod.copy_runs import as_bytes, copy_sequence
 from ...ops import split_merge as ops
 from ..common import split_merge as common
@@ -15,7 +15,7 @@ from .primitives.few import INT64, are_few, is_few, is_vector
 _BOOL = np.dtype(bool)
 
 
-@typed
+@compile_typed
 def _split(mask: Flags, offsets: Numbers, source: Bytes, rows: int, out: Bytes, cuts: Numbers):
     """Copy the sequences where a mask is True, then the others; ``cuts`` are the offsets of both. Returns how many are
     True.
@@ -23,7 +23,8 @@ def _split(mask: Flags, offsets: Numbers, source: Bytes, rows: int, out: Bytes, 
     count, size = len(mask), len(out) // rows
     kept, trues, first = cuts[count + 2 :], 0, 0
     for s in range(count):
-        kept[s] = mask[s]  # read once: another thread may write it
+        # Read once: another thread may write the mask.
+        kept[s] = mask[s]
         trues += kept[s]
         first += kept[s] * (offsets[s + 1] - offsets[s])
     cuts[0] = cuts[trues + 1] = 0
@@ -38,18 +39,19 @@ def _split(mask: Flags, offsets: Numbers, source: Bytes, rows: int, out: Bytes, 
 
 @ops.split_lod_tensor.kernel("cpu")
 def split_lod_tensor(x: LoDTensor, mask, /, *, level):
-    values, levels = x._values, x._lod  # read once: another thread may set others
+    # Read once: another thread may set other values and levels.
+    values, levels = x._values, x._lod
     if not (is_few(values, levels, level) and is_vector(mask, levels[0].size - 1, _BOOL)):
         return common.split_lod_tensor(device, x, mask, level=level)
     count, dtype = mask.size, values.dtype
     out, cuts = np.empty(values.shape, dtype), np.empty(2 * count + 2, INT64)
     trues = _split.code(mask, levels[0], as_bytes(values, dtype), len(values), as_bytes(out, dtype), cuts)
-    rows, cuts = cuts.item(trues), frozen(cuts)
+    rows, cuts = cuts.item(trues), freeze(cuts)
     upper, lower = cuts[: trues + 1], cuts[trues + 1 : count + 2]
     return LoDTensor._wrap(out[:rows], (upper,)), LoDTensor._wrap(out[rows:], (lower,))
 
 
-@typed
+@compile_typed
 def _merge(
     mask: Flags, upper: Numbers, lower: Numbers, in_true: Bytes, in_false: Bytes, rows: int, out: Bytes, cut: Numbers
 ):
@@ -60,7 +62,8 @@ def _merge(
     size, t, f = len(out) // rows, 0, 0
     cut[0] = 0
     for s in range(len(mask)):
-        if mask[s]:  # read once: another thread may write it
+        # Read once: another thread may write the mask.
+        if mask[s]:
             if t + 1 == len(upper):
                 return False
             cut[s + 1] = copy_sequence(in_true, upper, t, size, out, cut[s])
@@ -82,5 +85,5 @@ def merge_lod_tensor(in_true: LoDTensor, in_false: LoDTensor, mask, /, *, level,
         made = np.empty((rows, *values.shape[1:]), dtype)
         parts = levels[0], lower[0], as_bytes(values, dtype), as_bytes(others, dtype)
         if _merge.code(mask, *parts, rows, as_bytes(made, dtype), cut):
-            return LoDTensor._wrap(made, (frozen(cut),))
+            return LoDTensor._wrap(made, (freeze(cut),))
     return common.merge_lod_tensor(device, in_true, in_false, mask, level=level, out=out)

@@ -8,7 +8,7 @@ from ...jit import jitable, njit
 from ...lod.offsets import numbering
 
 
-def _stepping(rule):
+def _map_steps(rule):
     """Make a function of offsets and a number of steps: ``rule(offsets, s, t)`` at each step of each segment."""
     rule = jitable(inline=True)(rule)
 
@@ -27,18 +27,18 @@ def _stepping(rule):
     return rows_of
 
 
-def _turned(offsets, s, t):
+def _reversed_row(offsets, s, t):
     length = offsets[s + 1] - offsets[s]
     return (length - 1 - t if t < length else t) * (len(offsets) - 1) + s
 
 
 #: Row at each step of each segment; -1 behind its end.
-packed = _stepping(lambda offsets, s, t: offsets[s] + t if offsets[s] + t < offsets[s + 1] else -1)
+packed_rows = _map_steps(lambda offsets, s, t: offsets[s] + t if offsets[s] + t < offsets[s + 1] else -1)
 #: Place of the row that comes to each step of each segment.
-reversed_rows = _stepping(_turned)
+reversed_rows = _map_steps(_reversed_row)
 _places = numbering(lambda offsets, s, i: (i - offsets[s]) * (len(offsets) - 1) + s)
 
 
-def unpacked(offsets, n):
+def unpacked_rows(offsets, n):
     """Place of each of ``n`` rows in a time-major array."""
     return _places(offsets)

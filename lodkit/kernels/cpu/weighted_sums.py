@@ -13,7 +13,8 @@ from .primitives.sort import sort_rows
 from .primitives.update_kernels import run_sum_of, whole_width
 from .primitives.update_states import AHEAD, LEVEL
 
-CHUNK = 16  # elements of a chunk, per row of other kernels' chunks
+# Elements of a chunk, per row of the chunks of other kernels.
+CHUNK = 16
 
 
 def _number(weight, dtype):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays.cuda import elementwise, vector, view
 from ...ops.activations import CUBIC, ROOT
-from .primitives.device import computing, rounded
+from .primitives.device import namespace_and_arrays, round_like
 
 
 @elementwise
@@ -33,18 +33,18 @@ def softmax_of(xp, rows):
 
 def softmax_last(x):
     """The softmax along the last axis."""
-    xp, rows = computing(x)
+    xp, rows = namespace_and_arrays(x)
     with np.errstate(all="ignore"):
-        return rounded(x, softmax_of(xp, rows))
+        return round_like(x, softmax_of(xp, rows))
 
 
 def softmax_grad_last(out, grad):
     """The gradient of ``softmax_last``, by its result."""
-    xp, y, g = computing(out, grad)
-    return rounded(out, (g - xp.sum(g * y, axis=-1, keepdims=True)) * y)
+    xp, y, g = namespace_and_arrays(out, grad)
+    return round_like(out, (g - xp.sum(g * y, axis=-1, keepdims=True)) * y)
 
 
-def _below(xp, x):
+def _normal_cdf(xp, x):
     """The share of a normal distribution below x. By erfc, whose small values are exact to the last digits."""
     z = view(x * -math.sqrt(0.5))
     return 0.5 * xp.asarray(_erfc.into(z.like(z.shape), z).array)
@@ -58,29 +58,29 @@ def _tanh_below(xp, x):
 
 
 def gelu(x, approximate):
-    xp, y = computing(x)
+    xp, y = namespace_and_arrays(x)
     with np.errstate(all="ignore"):
-        return rounded(x, y * (_tanh_below(xp, y)[0] if approximate else _below(xp, y)))
+        return round_like(x, y * (_tanh_below(xp, y)[0] if approximate else _normal_cdf(xp, y)))
 
 
 def gelu_grad(x, grad, approximate):
-    xp, y, g = computing(x, grad)
+    xp, y, g = namespace_and_arrays(x, grad)
     with np.errstate(all="ignore"):
         if approximate:
             below, density = _tanh_below(xp, y)
         else:
-            below, density = _below(xp, y), xp.exp(-0.5 * y * y) * (1 / math.sqrt(2 * math.pi))
-        return rounded(x, g * (below + y * density))
+            below, density = _normal_cdf(xp, y), xp.exp(-0.5 * y * y) * (1 / math.sqrt(2 * math.pi))
+        return round_like(x, g * (below + y * density))
 
 
 def silu(x):
-    xp, y = computing(x)
+    xp, y = namespace_and_arrays(x)
     with np.errstate(all="ignore"):
-        return rounded(x, y / (1 + xp.exp(-y)))
+        return round_like(x, y / (1 + xp.exp(-y)))
 
 
 def silu_grad(x, grad):
-    xp, y, g = computing(x, grad)
+    xp, y, g = namespace_and_arrays(x, grad)
     with np.errstate(all="ignore"):
         share = 1 / (1 + xp.exp(-y))
-        return rounded(x, g * share * (1 + y * (1 - share)))
+        return round_like(x, g * share * (1 + y * (1 - share)))

@@ -33,7 +33,7 @@ def first_wins(values, a, b):
     return x > y or y != y
 
 
-def _best(scores, k, before):
+def _best_positions(scores, k, before):
     """Positions of the k best of each row."""
     rows, columns = scores.shape
     best = scores.like((rows, k), np.int64)
@@ -52,7 +52,7 @@ def prefixes(pre_ids, pre_scores, scores, end_id, beam_size, is_accumulated):
     """What is known of prefixes: the ids and scores before, the scores of candidates, the best of them, and the end."""
     if not is_accumulated and scores.size:
         scores = _add_logarithms.into(scores.like(scores.shape), pre_scores, scores, scores.columns)
-    return pre_ids, pre_scores, scores, _best(scores, min(beam_size, scores.columns), last_wins), end_id
+    return pre_ids, pre_scores, scores, _best_positions(scores, min(beam_size, scores.columns), last_wins), end_id
 
 
 @elementwise
@@ -89,7 +89,7 @@ def take(pre_ids, pre_scores, scores, best, end_id, offsets, beam_size):
 
 
 @device
-def _equal(x, y):
+def _are_equal(x, y):
     return x == y or (x != x and y != y)
 
 
@@ -105,9 +105,9 @@ def _list(r, pre_ids, pre_scores, scores, columns, best, k, end_id, choices, giv
         else:
             place, first, last = vector.number(best, r * k + j), j, j
             x = vector.number(scores, place)
-            while first > 0 and _equal(vector.number(scores, vector.number(best, r * k + first - 1)), x):
+            while first > 0 and _are_equal(vector.number(scores, vector.number(best, r * k + first - 1)), x):
                 first -= 1
-            while last + 1 < count and _equal(vector.number(scores, vector.number(best, r * k + last + 1)), x):
+            while last + 1 < count and _are_equal(vector.number(scores, vector.number(best, r * k + last + 1)), x):
                 last += 1
             at = start + first + last - j
             words[at] = vector.number(choices, place) if given else place - r * columns
@@ -115,7 +115,7 @@ def _list(r, pre_ids, pre_scores, scores, columns, best, k, end_id, choices, giv
         parents[at] = r
 
 
-def listed(pre_ids, pre_scores, scores, best, end_id, choices, ends, words, totals, parents):
+def list_choices(pre_ids, pre_scores, scores, best, end_id, choices, ends, words, totals, parents):
     """Fill in ids, scores and prefixes of all that was taken."""
     given, sent = choices is not None, scores.send(ends)
     known = pre_ids, pre_scores, scores, scores.columns, best, best.columns, end_id
@@ -131,7 +131,7 @@ def _classes(r, scores, columns, positions, ids, best):
 
 def best_classes(scores, ids, best):
     """Put the best class of each row, and its score, into ``ids`` and ``best``."""
-    _classes(len(scores), scores, scores.columns, _best(scores, 1, first_wins), ids, best)
+    _classes(len(scores), scores, scores.columns, _best_positions(scores, 1, first_wins), ids, best)
 
 
 @elementwise

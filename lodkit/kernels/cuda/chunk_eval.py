@@ -17,7 +17,7 @@ def _meaning(table, count, labels, i, what):
 
 
 @device
-def _parted(table, count, labels, i, start, stop):
+def _is_boundary(table, count, labels, i, start, stop):
     """True if no chunk goes on from the step before ``i`` to ``i``."""
     if i == start or i == stop:
         return True
@@ -31,13 +31,13 @@ def _note(i, inferred, labels, offsets, segments, table, count, out):
     """1 or 0: an inferred chunk that counts starts at a row, a labelled one, and a correct one."""
     s = segment_of(offsets, segments, i)
     start, stop = vector.number(offsets, s), vector.number(offsets, s + 1)
-    ours = _meaning(table, count, inferred, i, 3) != 0 and _parted(table, count, inferred, i, start, stop)
-    theirs = _meaning(table, count, labels, i, 3) != 0 and _parted(table, count, labels, i, start, stop)
+    ours = _meaning(table, count, inferred, i, 3) != 0 and _is_boundary(table, count, inferred, i, start, stop)
+    theirs = _meaning(table, count, labels, i, 3) != 0 and _is_boundary(table, count, labels, i, start, stop)
     both = ours and theirs and _meaning(table, count, inferred, i, 0) == _meaning(table, count, labels, i, 0)
     at, inside = i + 1, both
     while inside:
-        first = _parted(table, count, inferred, at, start, stop)
-        second = _parted(table, count, labels, at, start, stop)
+        first = _is_boundary(table, count, inferred, at, start, stop)
+        second = _is_boundary(table, count, labels, at, start, stop)
         inside, both, at = not (first or second), first == second, at + 1
     out[i * 3] = 1 if ours else 0
     out[i * 3 + 1] = 1 if theirs else 0

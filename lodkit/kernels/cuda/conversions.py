@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import check_vector as integers
-from ...arrays.cuda import elementwise, first_outside, vector
+from ...arrays.cuda import elementwise, find_outside, vector
 from ...lod.levels import bad_length
 from ...ops import conversions as ops
-from .primitives.offsets import LONG, cut, found_in, inspected
+from .primitives.offsets import LENGTH_BOUND, cut, find_facts, inspect_offsets
 from .primitives.row_kernels import lower_bound, segment_of
 from .primitives.scan import offsets_of
-from .primitives.small_group_by import FEW, sort_few
+from .primitives.small_group_by import MAX_COMPARED_IDS, sort_few
 from .primitives.sort import argsort
 
 
@@ -27,7 +27,7 @@ def _number(i, offsets, segments, ids):
 
 
 @elementwise
-def _first_unsorted(i, ids, last, found):
+def _find_unsorted(i, ids, last, found):
     """Note the position of the first id that is negative or below its predecessor; and the last id."""
     here = vector.number(ids, i)
     if here < (vector.number(ids, i - 1) if i > 0 else 0):
@@ -42,19 +42,20 @@ def _starts(s, ids, n, offsets):
     offsets[s] = lower_bound(ids, 0, n, s)
 
 
-def summed(lengths, tile=None, what="lengths"):
-    """Offsets of lengths, and what ``inspected`` found in them. Synchronises with the device."""
+def sum_to_offsets(lengths, tile=None, what="lengths"):
+    """Offsets of lengths, and what ``inspect_offsets`` found in them. Synchronises with the device."""
     lengths = integers(lengths, "lengths")
     offsets = offsets_of(lengths)
-    found = inspected(offsets, tile)
-    if found.decrease >= 0:  # a sum that wraps is less than the one before
+    found = inspect_offsets(offsets, tile)
+    # A sum that wraps is less than the one before.
+    if found.decrease >= 0:
         raise bad_length(lengths.read(), what)
     return offsets, found
 
 
 def sum_lengths(lengths, longest=False):
     """Checked offsets of lengths, their sum and, if asked for, the longest. Synchronises with the device."""
-    offsets, found = summed(lengths, 0 if longest else None)
+    offsets, found = sum_to_offsets(lengths, 0 if longest else None)
     return offsets, found.last, found.longest
 
 
@@ -71,7 +72,7 @@ def clip_lengths(lengths, low=-(1 << 63), high=(1 << 63) - 1):
 
 def from_lengths(lengths):
     """Checked Offsets of lengths. Synchronises with the device."""
-    return cut(*summed(lengths))
+    return cut(*sum_to_offsets(lengths))
 
 
 def from_offsets(offsets):
@@ -79,7 +80,7 @@ def from_offsets(offsets):
     offsets = integers(offsets, "offsets")
     if not offsets.size:
         ops.check_offsets(offsets.read())
-    found = inspected(offsets)
+    found = inspect_offsets(offsets)
     if found.decrease >= 0 or found.first != 0:
         ops.check_offsets(offsets.read())
     return cut(offsets, found)
@@ -99,16 +100,16 @@ def _largest(i, ids, found):
     if here < 0:
         vector.atomic_first(found, 0, i)
     else:
-        vector.atomic_first(found, 1, LONG - here)
+        vector.atomic_first(found, 1, LENGTH_BOUND - here)
 
 
 def from_ids(ids, num_segments, allow_gaps=True):
     """Checked Offsets of sorted segment ids. Synchronises with the device."""
     ids = integers(ids, "segment_ids")
-    decrease, last = found_in(_first_unsorted, ids, ids.size - 1, count=2) if ids.size else (-1, -1)
+    decrease, last = find_facts(_find_unsorted, ids, ids.size - 1, count=2) if ids.size else (-1, -1)
     if decrease >= 0 or (num_segments is not None and not last < num_segments) or (num_segments or 0) < 0:
         ops.check_segment_ids(ids.read(), num_segments)
-    if not allow_gaps and found_in(_first_gap, ids, count=1)[0] >= 0:
+    if not allow_gaps and find_facts(_first_gap, ids, count=1)[0] >= 0:
         ops.check_no_gaps(ids.read())
     return _from_sorted(ids, last + 1 if num_segments is None else num_segments)
 
@@ -117,19 +118,19 @@ def from_unsorted_ids(ids, num_segments):
     """Checked Offsets of unsorted segment ids, and an order that groups them. Synchronises with the device."""
     ids = integers(ids, "segment_ids")
     if num_segments is None:
-        negative, largest = found_in(_largest, ids, count=2) if ids.size else (-1, -1)
-        num_segments = LONG - largest + 1 if largest >= 0 else 0
+        negative, largest = find_facts(_largest, ids, count=2) if ids.size else (-1, -1)
+        num_segments = LENGTH_BOUND - largest + 1 if largest >= 0 else 0
     else:
-        negative = found_in(first_outside, ids, num_segments, count=1)[0]
+        negative = find_facts(find_outside, ids, num_segments, count=1)[0]
     if negative >= 0 or num_segments < 0:
         ops.check_unsorted_ids(ids.read(), num_segments)
-    sorted_ids, order = (sort_few if ids.size <= FEW else argsort)(ids, num_segments)
+    sorted_ids, order = (sort_few if ids.size <= MAX_COMPARED_IDS else argsort)(ids, num_segments)
     return _from_sorted(sorted_ids, num_segments), order
 
 
 def _from_sorted(ids, count):
     offsets = _starts.into(ids.like((count + 1,), np.int64), ids, ids.size)
-    return cut(offsets, inspected(offsets))
+    return cut(offsets, inspect_offsets(offsets))
 
 
 _OFFSETS = {"lengths": from_lengths, "offsets": from_offsets}
@@ -146,7 +147,7 @@ def to_offsets(segments, by, rows, num_segments=None):
     return offsets
 
 
-def grouped(segments, by, rows, num_segments):
+def group_segments(segments, by, rows, num_segments):
     """Offsets, and the order that brings the rows of a segment together: None unless ids are unsorted."""
     if by != "unsorted_ids":
         return to_offsets(segments, by, rows, num_segments), None

@@ -9,13 +9,14 @@ import functools
 
 import numpy as np
 
-from ...arrays.cuda import convert, copied, cuda, device, elementwise, launch, vector
+from ...arrays.cuda import convert, copy_elements, cuda, device, elementwise, launch, vector
 from ...jit import simd
 from .primitives.offsets import offsets_like
-from .primitives.reduce_kernels import ALL, WARP
+from .primitives.reduce_kernels import FULL_WARP_MASK, WARP
 from .primitives.row_kernels import advance, segment_of
 
-ROWS, MOST = 64, 1024  # rows of a part, and the most parts: the gradient by transitions is summed in parts
+# The gradient by transitions is summed in parts of ROWS rows, at most MAX_PARTS of them.
+ROWS, MAX_PARTS = 64, 1024
 
 
 @functools.cache
@@ -29,7 +30,7 @@ def _combiner(best):
             top = simd.maximum(top, simd.add(x, vector.load(transition, first + k * stride, 1)))
         if best:
             return top
-        shift, total = simd.finite(top), simd.full(out, 1, 0)
+        shift, total = simd.zero_nonfinite(top), simd.full(out, 1, 0)
         for k in range(tags):
             x = simd.add(vector.load_written(out, at + k, 1), vector.load(emission, at + k, 1))
             x = simd.add(x, vector.load(transition, first + k * stride, 1))
@@ -63,7 +64,7 @@ def _walk_kernel(best):
                         x = combine(out, emission, near, transition, first, stride, tags)
                     vector.store(out, i * tags + j, x)
                     j += WARP
-                cuda.syncwarp(ALL)
+                cuda.syncwarp(FULL_WARP_MASK)
             s += cuda.gridsize(1) >> 5
 
     return kernel
@@ -95,7 +96,7 @@ def _lose(s, before, emission, transition, labels, offsets, tags, totals, out):
 @device
 def _shift(totals, s):
     total = vector.load(totals, s, 1)
-    return simd.unless_minus_inf(total, total)
+    return simd.zero_at_minus_inf(total, total)
 
 
 @elementwise
@@ -190,7 +191,7 @@ def losses(values, transition, labels, offsets, out):
     """Put the negative log-likelihood of each sequence into ``out``."""
     emission, transition, numbers = _prepare(values, transition, offsets)
     before = _walk(emission, transition, numbers)
-    copied(_totals(before, emission, transition, convert(labels, np.int64), numbers)[1], out)
+    copy_elements(_totals(before, emission, transition, convert(labels, np.int64), numbers)[1], out)
 
 
 def gradients(values, transition, labels, grad, offsets, by_emission, by_transition):
@@ -202,10 +203,10 @@ def gradients(values, transition, labels, grad, offsets, by_emission, by_transit
     totals, _ = _totals(before, emission, transition, labels, numbers)
     given, by_rows = (labels, convert(grad, np.float64), totals, offsets, segments, tags), emission.like(emission.shape)
     _differentiate_rows.into(by_rows, before, emission, after, *given)
-    part = max(ROWS, -(-rows // MOST))
+    part = max(ROWS, -(-rows // MAX_PARTS))
     sums = emission.like((-(-rows // part), *transition.shape))
     _differentiate_pairs.into(sums, before, emission, after, transition, *given, rows, part, by_rows)
-    copied(by_rows, by_emission)
+    copy_elements(by_rows, by_emission)
     _sum_parts.into(by_transition, sums, len(sums), transition.size)
 
 

@@ -12,7 +12,7 @@ from ...arrays.cuda import cuda, device, launch, vector
 from ...arrays.sizes import size_products, total_size
 from ...jit import simd
 from ...lod.offsets import lengths_to_offsets, segment_numbers
-from ..common.ctc_steps import LEAST, added, step
+from ..common.ctc_steps import LOWEST_LOG, log_add, step
 from .primitives.offsets import offsets_like
 
 THREADS = 64
@@ -70,7 +70,7 @@ def _forward(
             _frame(logs, (start + t) * classes, blank, numbers, first, count, False, blanks, labels, before, now, lane)
         if lane == 0:
             at = place + frames % turns * width + count
-            total = added(vector.load_written(blanks, at, 1), vector.load_written(labels, at, 1))
+            total = log_add(vector.load_written(blanks, at, 1), vector.load_written(labels, at, 1))
             loss = -simd.lane(total, 0)
             if zero_infinity and loss == np.inf:
                 loss = 0.0
@@ -81,7 +81,7 @@ def _forward(
 @device
 def _share(path, back, log, loss):
     """The share of all paths that go through a state; ``back``, from the end, counts the frame's logarithm again."""
-    return simd.exp(simd.like(log, path + back - max(simd.lane(log, 0), LEAST) + loss))
+    return simd.exp(simd.like(log, path + back - max(simd.lane(log, 0), LOWEST_LOG) + loss))
 
 
 @device
@@ -175,7 +175,7 @@ def _chains(numbers, bounds):
     return follows, leads
 
 
-def _sent(logs, *arrays):
+def _send_arrays(logs, *arrays):
     """NumPy's arrays on the device; an empty one has an address."""
     return [logs.send(x if len(x) else np.zeros(1, np.int64)) for x in arrays]
 
@@ -184,7 +184,7 @@ def _paths(logs, offsets, numbers, bounds, places, rows, blank, by_times, zero_i
     """Inputs on the device, the losses, and the paths that led to them."""
     logs = logs if logs.size else logs.like((1, logs.columns))
     out, room = logs.like((len(offsets) - 1,), np.float64), (int(places[-1]),)
-    sent = [offsets_like(logs, offsets).offsets, *_sent(logs, numbers, bounds, places)]
+    sent = [offsets_like(logs, offsets).offsets, *_send_arrays(logs, numbers, bounds, places)]
     blanks, labels = logs.like(room, np.float64), logs.like(room, np.float64)
     numbers = blank, logs.columns, rows, int(by_times), int(zero_infinity), len(out)
     launch(_forward, len(out) * THREADS, logs, *sent, *numbers, blanks, labels, out, block=THREADS)
@@ -203,7 +203,7 @@ def gradient(logs, offsets, numbers, bounds, blank, scales, by_times):
     places = lengths_to_offsets(size_products(np.diff(offsets) + 1, states, "frames * labels"))
     logs, sent, *paths = _paths(logs, offsets, numbers, bounds, places, 0, blank, False, False)
     room = [logs.like((2 * total_size(states, "the labels"),), np.float64) for _ in range(3)]
-    inputs = *sent, *_sent(logs, *_chains(numbers, bounds)), blank, logs.columns, int(by_times), len(states)
+    inputs = *sent, *_send_arrays(logs, *_chains(numbers, bounds)), blank, logs.columns, int(by_times), len(states)
     out = logs.like(logs.shape)
     launch(_backward, len(states) * THREADS, logs, *inputs, *paths, scales, *room, out, block=THREADS)
     return out

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import copied, elementwise, fill, vector
+from ...arrays.cuda import copy_elements, elementwise, fill, vector
 from ...ops.edge_padding import check_pads, check_removed
 from .conversions import lengths_of
-from .primitives.offsets import inspected
+from .primitives.offsets import inspect_offsets
 from .primitives.reduce import reduce_into
 
 
@@ -33,26 +33,26 @@ def pads(data, start, end):
     rows = data.like((2, *data.shape[1:]))
     for side, pad in enumerate(check_pads(data, start, end)):
         place = rows.part(side, side + 1)
-        fill(place, 0) if pad is None else copied(pad, place)
+        fill(place, 0) if pad is None else copy_elements(pad, place)
     return rows
 
 
-def stretched(offsets, step):
+def stretch_offsets(offsets, step):
     """Offsets of segments that are ``step`` rows longer."""
     return _stretch.into(offsets.like(offsets.shape, np.int64), offsets, step)
 
 
-def shortened(offsets, before, behind):
+def shorten_offsets(offsets, before, behind):
     """Offsets of the segments without their padding. Synchronises with the device."""
-    slots = stretched(offsets, -(before + behind))
-    if inspected(slots).decrease >= 0:
+    slots = stretch_offsets(offsets, -(before + behind))
+    if inspect_offsets(slots).decrease >= 0:
         check_removed(lengths_of(offsets).read(), before, behind)
     return slots
 
 
 def edge_sums(data, offsets, before, behind):
     """The sum of the rows before all segments, and of those behind them; all segments must have them."""
-    shortened(offsets, before, behind)
+    shorten_offsets(offsets, before, behind)
     count = len(offsets) - 1
     rows = _edges.into(data.like((count * (before + behind),), np.int64), offsets, count, before, behind)
     sides = np.array([0, count * before, rows.size])

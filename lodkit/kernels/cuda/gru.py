@@ -107,7 +107,7 @@ def mix_grad(gates, states, grad, by_h, made, bias, by_gates, by_products, carri
 
 
 def open_gates_grad(gates, states, by_reset, by_gates, carried, made, numbers, kinds):
-    """Write the gradients by the sums of a step's reset gates, and the states that they made, which the weight saw.
+    """Write the gradients of the reset pre-activations, and the reset states that were multiplied by the weight.
 
     ``by_reset`` are the gradients by these states; what flows on to the states before is added to ``carried``.
     """

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
-from ...arrays.cuda import convert, copied, elementwise, fill, ids_of, vector, view
-from ...lod import LoDTensor, frozen
+from ...arrays.cuda import convert, copy_elements, elementwise, fill, ids_of, vector, view
+from ...lod import LoDTensor, freeze
 from ...ops import id_lists as ops
 from .conversions import from_ids, integers, offsets_to_lengths
 from .primitives.gather import gather, positions_of
@@ -47,9 +47,10 @@ def merge_id_lists(*lists: LoDTensor):
     ends = [*itertools.accumulate(x.size for x in views)]
     ids = views[0].like((ends[-1],), np.int64)
     for x, end in zip(views, ends, strict=True):
-        copied(x, ids.part(end - x.size, end))
+        copy_elements(x, ids.part(end - x.size, end))
     (low, high), distinct = extremes(ids), None
-    if (high - low + 1) * count > LARGEST:  # a key holds no sample and such an id, but the number of its run
+    # A key then has no room for sample and id, but for the number of the run of the id.
+    if (high - low + 1) * count > LARGEST:
         found = runs_of_numbers(ids)
         ids, distinct, low, high = run_of_each(found), found.rows, 0, len(found.rows) - 1
     width, keys = high - low + 1, ids.like(ids.shape)
@@ -62,7 +63,7 @@ def merge_id_lists(*lists: LoDTensor):
     if distinct is not None:
         numbers, values = values, ids.like(merged.shape)
         gather(distinct, numbers, None, values)
-    offsets = frozen(from_ids(samples, count).offsets.read())
+    offsets = freeze(from_ids(samples, count).offsets.read())
     return LoDTensor._wrap(values.array, (*lists[0]._lod[:-1], offsets))
 
 

@@ -38,7 +38,8 @@ def _grid_numbers(shape, grid):
 
 def cut(x, grid, out):
     """Fill ``out`` with the windows of images."""
-    source = x if x.size else x.like((1,))  # windows of padding alone, which read nothing, still name an address
+    # Windows of padding alone read nothing, but the kernel still computes an address.
+    source = x if x.size else x.like((1,))
     _cut.into(out, source, *_grid_numbers(x.shape, grid))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .primitives.device import computing, rounded
+from .primitives.device import namespace_and_arrays, round_like
 
 
 def _normal(xp, x, axes, size, epsilon):
@@ -23,22 +23,22 @@ def _row(x):
 
 def normal_rows(x, scale, bias, epsilon):
     """Each row to mean 0 and variance 1, times the scale, plus the bias."""
-    xp, rows = computing(x)
+    xp, rows = namespace_and_arrays(x)
     out = _normal(xp, rows, *_row(x), epsilon)[0]
     if scale is not None:
-        out = out * computing(scale)[1]
+        out = out * namespace_and_arrays(scale)[1]
     if bias is not None:
-        out = out + computing(bias)[1]
-    return rounded(x, out)
+        out = out + namespace_and_arrays(bias)[1]
+    return round_like(x, out)
 
 
 def gradients(x, scale, grad, epsilon):
     """The gradients by x, scale and bias."""
-    (axes, size), (xp, rows, g) = _row(x), computing(x, grad)
+    (axes, size), (xp, rows, g) = _row(x), namespace_and_arrays(x, grad)
     normal, factor = _normal(xp, rows, axes, size, epsilon)
-    by_normal = g if scale is None else g * computing(scale)[1]
+    by_normal = g if scale is None else g * namespace_and_arrays(scale)[1]
     mean = xp.sum(by_normal, axis=axes, keepdims=True) / size
     slope = xp.sum(by_normal * normal, axis=axes, keepdims=True) / size
     by_x = (by_normal - mean - normal * slope) * factor
     sums = (xp.sum(part, axis=0, dtype=xp.float64) for part in (g * normal, g))
-    return rounded(x, by_x, *sums)
+    return round_like(x, by_x, *sums)

@@ -11,13 +11,13 @@ from ...arrays.cuda import cuda, device, elementwise, fill, ids_of, launch, vect
 from ...ops import lengths as ops
 from .conversions import from_lengths, integers, to_offsets
 from .primitives.gather import gather
-from .primitives.offsets import found_in, settings
-from .primitives.reduce_kernels import ALL, WARP
+from .primitives.offsets import find_facts, settings
+from .primitives.reduce_kernels import FULL_WARP_MASK, WARP
 from .primitives.scan import WARP_BITS
 
 
 @device
-def before(values, a, b):
+def comes_before(values, a, b):
     """True if position a comes before b: NaN first, then larger values; of equal ones the first. None is -1."""
     if a < 0 or b < 0:
         return a >= 0
@@ -28,7 +28,7 @@ def before(values, a, b):
 
 
 @functools.cache
-def top_k_kernel(given, before=before):
+def top_k_kernel(given, before=comes_before):
     """Kernel in which a warp finds, k times, the first of the rest of its segment: of rows, or of given candidates.
 
     ``before`` says which of two positions comes first. A segment has ``times`` as many candidates as its offsets say.
@@ -49,7 +49,7 @@ def top_k_kernel(given, before=before):
                         best = here
                     i += WARP
                 for bit in range(WARP_BITS):
-                    other = cuda.shfl_xor_sync(ALL, best, 1 << bit)
+                    other = cuda.shfl_xor_sync(FULL_WARP_MASK, best, 1 << bit)
                     if before(values, other, best):
                         best = other
                 if lane == 0 and best >= 0:
@@ -64,7 +64,8 @@ def _run(values, candidates, offsets, times, k):
     segments = len(offsets) - 1
     positions = fill(values.like((segments, k), np.int64), -1)
     given = candidates is not None
-    some = candidates if given else offsets  # any array, where there are no candidates
+    # Without candidates the argument may be any array.
+    some = candidates if given else offsets
     launch(top_k_kernel(given), segments << WARP_BITS, values, some, offsets, segments, times, k, positions)
     return positions
 
@@ -79,7 +80,7 @@ def largest(values, offsets, k):
 
 
 @elementwise
-def _within(i, positions, offsets, k, indices):
+def _to_segment_index(i, positions, offsets, k, indices):
     position = vector.number(positions, i)
     indices[i] = position - vector.number(offsets, i // k) if position >= 0 else -1
 
@@ -92,11 +93,11 @@ def lengths_top_k(values, lengths, /, *, k):
     positions = largest(values, offsets, k)
     top, n = values.like(positions.shape), positions.size
     gather(values, positions.reshape(n), None, top.reshape(n))
-    return top.array, _within.into(positions.like(positions.shape), positions, offsets.offsets, k).array
+    return top.array, _to_segment_index.into(positions.like(positions.shape), positions, offsets.offsets, k).array
 
 
 @elementwise
-def _first_outside(i, indices, offsets, k, found):
+def _find_outside(i, indices, offsets, k, found):
     s, index = i // k, vector.number(indices, i)
     if index < -1 or index >= vector.number(offsets, s + 1) - vector.number(offsets, s):
         vector.atomic_first(found, 0, i)
@@ -116,7 +117,7 @@ def lengths_top_k_grad(values, lengths, indices, grad, /):
     offsets = to_offsets(lengths, "lengths", len(values)).offsets
     ops.check_indices(indices, len(offsets) - 1)
     k, n = indices.columns, indices.size
-    at = found_in(_first_outside, indices, offsets, k, count=1)[0] if n else -1
+    at = find_facts(_find_outside, indices, offsets, k, count=1)[0] if n else -1
     if at >= 0:
         raise ops.bad_index(indices.read(), np.diff(offsets.read()), *divmod(at, k))
     check_gradient(grad, indices.shape)

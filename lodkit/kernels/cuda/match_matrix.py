@@ -21,7 +21,7 @@ def _match(k, products, y, rows, columns, ends, segments, width, channels, out):
 
 
 @elementwise
-def _by_products(k, y, grad, rows, columns, ends, segments, width, channels, out):
+def _products_grad(k, y, grad, rows, columns, ends, segments, width, channels, out):
     i, e = k // (channels * width), k % (channels * width)
     s = segment_of(rows, segments, i)
     m, n = rows[s + 1] - rows[s], columns[s + 1] - columns[s]
@@ -33,7 +33,7 @@ def _by_products(k, y, grad, rows, columns, ends, segments, width, channels, out
 
 
 @elementwise
-def _by_y(k, products, grad, rows, columns, ends, segments, width, channels, out):
+def _y_grad(k, products, grad, rows, columns, ends, segments, width, channels, out):
     j, d = k // width, k % width
     s = segment_of(columns, segments, j)
     m, n = rows[s + 1] - rows[s], columns[s + 1] - columns[s]
@@ -44,18 +44,18 @@ def _by_y(k, products, grad, rows, columns, ends, segments, width, channels, out
     vector.store(out, k, total)
 
 
-def _sent(like, rows, columns, ends, channels):
+def _send_offsets(like, rows, columns, ends, channels):
     offsets = [offsets_like(like, numbers).offsets for numbers in (rows, columns, ends)]
     return *offsets, len(ends) - 1, like.columns, channels
 
 
 def match(products, y, rows, columns, ends, channels, out):
     """``out``: the matrices of every pair of sequences, of the products of x with the weight and the rows of y."""
-    _match(out.size, products, y, *_sent(y, rows, columns, ends, channels), out)
+    _match(out.size, products, y, *_send_offsets(y, rows, columns, ends, channels), out)
 
 
 def match_back(products, y, grad, rows, columns, ends, channels, by_products, by_y):
     """Gradients of ``match`` by the products and by the rows of y."""
-    pairs = _sent(y, rows, columns, ends, channels)
-    _by_products(by_products.size, y, grad, *pairs, by_products)
-    _by_y(by_y.size, products, grad, *pairs, by_y)
+    pairs = _send_offsets(y, rows, columns, ends, channels)
+    _products_grad(by_products.size, y, grad, *pairs, by_products)
+    _y_grad(by_y.size, products, grad, *pairs, by_y)

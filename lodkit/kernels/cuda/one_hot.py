@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays.cuda import elementwise, fill, vector
 from .primitives.cells import cells_of
-from .primitives.gather import others_than
+from .primitives.gather import differs_from
 from .primitives.scan import offsets_of
 
 
@@ -45,7 +45,7 @@ def _list_columns(i, starts, columns, ids):
 
 def list_columns(dense):
     """Offsets, on the CPU, of the rows over their non-zero columns, and these. Synchronises with the device."""
-    starts = offsets_of(others_than(0, dense))
+    starts = offsets_of(differs_from(0, dense))
     offsets = _take_every.into(dense.like((len(dense) + 1,), np.int64), starts, dense.columns).read()
     ids = dense.like((int(offsets[-1]),), np.int64)
     _list_columns(dense.size, starts, dense.columns, ids)

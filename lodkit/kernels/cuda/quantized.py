@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...arrays.cuda import convert, fill, launch
-from ...arrays.cuda import copied as copied
+from ...arrays.cuda import copy_elements as copy_elements
 from ...ops.quantized import FLOAT, PARAMS
 from .primitives.offsets import offsets_like
 from .primitives.quantized import WARP, bag_kernel, dequantize_kernel, quantize_kernel
@@ -18,7 +18,8 @@ def pack(table, bits, searches, out):
     """Pack the rows of a table."""
     columns, n = table.columns, len(table)
     source = convert(table, FLOAT) if table.dtype == np.float64 else table
-    source = source if source.size else fill(source.like((1,)), 0)  # rows of no columns still name an address
+    # Rows without columns are not read, but the kernel still computes an address.
+    source = source if source.size else fill(source.like((1,)), 0)
     launch(quantize_kernel(bits, searches), n * WARP, source, columns, columns * bits // 8, n, out)
     return out
 
@@ -38,7 +39,8 @@ def unpack(rows, ids, padding_idx, bits, out):
         codes, form = _form(rows, out, bits)
         steps, kernel = codes // form[1], dequantize_kernel(*form, ids is not None)
         padding = -1 if padding_idx is None else padding_idx
-        some = rows if ids is None else ids  # stands where no ids are
+        # Without ids the argument may be any array.
+        some = rows if ids is None else ids
         kernel(len(out) * steps, rows, some, padding, height, codes, steps, out)
     return out
 

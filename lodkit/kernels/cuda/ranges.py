@@ -6,8 +6,8 @@ import numpy as np
 
 from ...arrays.cuda import checked_ids, elementwise, ids_of, vector
 from ...ops import ranges as ops
-from .conversions import differences, from_lengths, segment_numbers, summed, to_offsets
-from .primitives.offsets import found_in
+from .conversions import differences, from_lengths, segment_numbers, sum_to_offsets, to_offsets
+from .primitives.offsets import find_facts
 from .primitives.row_kernels import segment_of
 
 
@@ -54,7 +54,7 @@ def check_ranges(ranges, rows):
     ranges = ids_of(ranges, "ranges")
     ops.check_ranges_shape(ranges.shape)
     starts, lengths = (ranges.like(ranges.shape[:2], np.int64) for _ in range(2))
-    first = found_in(_split, starts, lengths, ranges, rows, count=1)[0]
+    first = find_facts(_split, starts, lengths, ranges, rows, count=1)[0]
     if first >= 0:
         raise ops.bad_range(ranges.read(), first, rows)
     return starts, lengths
@@ -65,7 +65,7 @@ def rows_of(starts, lengths, what):
 
     Synchronises with the device.
     """
-    offsets, found = summed(lengths, what=what)
+    offsets, found = sum_to_offsets(lengths, what=what)
     return _number_rows.into(starts.like((found.last,), np.int64), starts, offsets, len(lengths)), offsets
 
 

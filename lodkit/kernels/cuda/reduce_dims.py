@@ -7,7 +7,7 @@ import numpy as np
 from ...arrays.cuda import elementwise, iota, vector
 from ...ops.reduce_dims import check_longest
 from .conversions import from_lengths
-from .primitives.offsets import cut, inspected
+from .primitives.offsets import cut, inspect_offsets
 from .primitives.row_kernels import segment_of
 
 
@@ -21,7 +21,7 @@ def _positions(i, offsets, segments, step, stride, positions):
 def even_offsets(data, segments, length):
     """Offsets of segments of one length."""
     offsets = iota(data, segments + 1, length)
-    return cut(offsets, inspected(offsets))
+    return cut(offsets, inspect_offsets(offsets))
 
 
 def positions(data, lengths, rows, step, stride):

@@ -9,7 +9,7 @@ import numpy as np
 from ...arrays.cuda import elementwise, vector
 from ...ops import segmentation as ops
 from .conversions import from_ids, from_lengths, integers
-from .primitives.offsets import found_in
+from .primitives.offsets import find_facts
 from .primitives.row_kernels import segment_of
 
 
@@ -76,7 +76,7 @@ def lengths_to_weights(lengths, /, *, power):
 def lengths_to_shape(lengths, /):
     from_lengths(lengths)
     lengths = integers(lengths, "lengths")
-    other, first = found_in(_compare, lengths, count=2) if lengths.size else (-1, 0)
+    other, first = find_facts(_compare, lengths, count=2) if lengths.size else (-1, 0)
     if other >= 0:
         ops.check_equal(lengths.read())
     return lengths.send(np.array([lengths.size, first])).array

@@ -24,13 +24,13 @@ def find(ids, rows):
 
 
 @elementwise
-def _inside(i, numbers, start, stop, kept):
+def _mark_inside(i, numbers, start, stop, kept):
     kept[i] = 1 if start <= vector.number(numbers, i) < stop else 0
 
 
-def between(numbers, start, stop):
+def find_between(numbers, start, stop):
     """Positions of the numbers in ``[start, stop)``. Synchronises with the device."""
-    return positions_of(_inside.into(numbers.like((numbers.size,), np.int64), numbers, start, stop))
+    return positions_of(_mark_inside.into(numbers.like((numbers.size,), np.int64), numbers, start, stop))
 
 
 @elementwise
@@ -38,6 +38,6 @@ def _shift(i, rows, by, out):
     out[i] = vector.number(rows, i) + by
 
 
-def shifted(rows, by):
+def shift_rows(rows, by):
     """Row numbers plus ``by``."""
     return _shift.into(rows.like((rows.size,), np.int64), rows, by)

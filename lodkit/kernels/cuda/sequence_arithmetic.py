@@ -9,7 +9,7 @@ import numpy as np
 from ...arrays.cuda import convert, elementwise, vector
 from ...jit import simd
 from .primitives import row_kernels as kernels
-from .primitives.gradients import computing_as, over_rows, sums_of_products
+from .primitives.gradients import launch_rows, sums_of_products, upcast_like
 from .primitives.offsets import offsets_like
 from .primitives.reduce import reduce_rows, width_of
 
@@ -42,7 +42,7 @@ def _negate(i, sums, out):
 
 def values_grad(op, is_number, rows, by, grad, offsets):
     """Gradient of ``per_sequence`` by its values, ``by``."""
-    g, offsets = computing_as(rows, grad), offsets_like(rows, offsets)
+    g, offsets = upcast_like(rows, grad), offsets_like(rows, offsets)
     if op in ("mul", "div"):
         sums = sums_of_products(rows, g, offsets)
     else:
@@ -55,7 +55,7 @@ def values_grad(op, is_number, rows, by, grad, offsets):
     if op in ("add", "mul"):
         return convert(sums, by.dtype).reshape(by.shape)
     if op == "div":
-        return _finish_division.into(by.like(by.shape), sums, computing_as(sums, by))
+        return _finish_division.into(by.like(by.shape), sums, upcast_like(sums, by))
     if op == "sub":
         return _negate.into(by.like(by.shape), sums)
     raise KeyError(op)
@@ -65,4 +65,4 @@ def encode(rows, table, offsets, alpha, out):
     """``out[i] = alpha * rows[i] + table[position of i]``."""
     table, factor = rows.send(table), rows.send(np.array([alpha]))
     width = width_of(rows.columns, rows, table, out)
-    over_rows(_positions_kernel(width), width, offsets_like(rows, offsets), out, rows, table, factor)
+    launch_rows(_positions_kernel(width), width, offsets_like(rows, offsets), out, rows, table, factor)

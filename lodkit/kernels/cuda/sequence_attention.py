@@ -18,7 +18,8 @@ from .primitives.offsets import offsets_like
 from .primitives.reduce import VECTOR, width_of
 from .primitives.row_kernels import exponential, segment_of, share_of
 
-WIDEST = 4  # columns of a thread where a warp holds a head so: 8 halves take too many registers
+# Columns of a thread where a warp holds a head: 8 halves take too many registers.
+WIDEST = 4
 GROUP = 5  # exponent of 2 of the most threads of a group: a warp
 
 
@@ -181,16 +182,16 @@ class _Plan(typing.NamedTuple):
         """Launch a kernel, whose results are cut where heads are not whole vectors."""
         n = len(outputs[0]) * self.heads
         columns = [out.columns // self.heads for out in outputs]
-        fitted = [_fitted(out, n, c, self.width, True) for out, c in zip(outputs, columns, strict=True)]
+        fitted = [_fit_heads(out, n, c, self.width, True) for out, c in zip(outputs, columns, strict=True)]
         launch(kernel, n << self.bits, *self.inputs, *self.numbers, self.bits, n, *others, *fitted)
         for out, c, x in zip(outputs, columns, fitted, strict=True):
             if x is not out:
                 _fit.into(out, x, x.columns, c)
 
 
-def _fitted(x, n, columns, width, empty=False):
+def _fit_heads(x, n, columns, width, empty=False):
     """Heads as whole and aligned vectors: as they are, or with zeros behind each of ``n``."""
-    wide, align = _up(columns, width), min(VECTOR, width * x.dtype.itemsize)
+    wide, align = _round_up(columns, width), min(VECTOR, width * x.dtype.itemsize)
     if wide == columns and x.pointer % align == 0:
         return x
     out = x.like((n, wide))
@@ -199,7 +200,7 @@ def _fitted(x, n, columns, width, empty=False):
     return out
 
 
-def _up(columns, width):
+def _round_up(columns, width):
     return max(1, -(-columns // width)) * width
 
 
@@ -209,8 +210,8 @@ def _plan(query, key, value, grad, offsets, heads, scale, causal):
     while width << GROUP < max(size, wide):
         width *= 2
     pairs = (query, size), (key, size), (value, wide), (grad, wide)
-    inputs = [_fitted(x, n, columns, width) for x, columns in pairs]
-    columns = _up(size, width), _up(wide, width)
+    inputs = [_fit_heads(x, n, columns, width) for x, columns in pairs]
+    columns = _round_up(size, width), _round_up(wide, width)
     bits = (max(columns) // width - 1).bit_length()
     offsets, scale = offsets_like(query, offsets), query.compute_dtype.type(scale)
     numbers = offsets.offsets, len(offsets), heads, *columns, scale, int(causal)

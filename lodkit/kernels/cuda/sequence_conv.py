@@ -6,9 +6,9 @@ import functools
 
 import numpy as np
 
-from ...arrays.cuda import convert, copied, cuda, elementwise, fill, launch, vector, view
+from ...arrays.cuda import convert, copy_elements, cuda, elementwise, fill, launch, vector, view
 from ...jit import simd
-from ...lod.windows import near, uses_of_padding
+from ...lod.windows import clip_start, uses_of_padding
 from .primitives.offsets import offsets_like
 from .primitives.reduce import group_of, reduce_rows, width_of
 from .primitives.row_kernels import advance, segment_of
@@ -46,7 +46,7 @@ def _window_kernel(width, has_pads):
 def _blocks(x, pads, offsets, start, length):
     """First row and end of each block, and the windows of its rows."""
     columns = x.columns
-    start = near(start, length, len(x)) if pads is None else start
+    start = clip_start(start, length, len(x)) if pads is None else start
     step = max(1, BLOCK // max(1, length * columns * x.dtype.itemsize))
     for first in range(0, len(x), step):
         stop = min(first + step, len(x))
@@ -64,10 +64,10 @@ def _product(x, pads, offsets, start, length, weight, out):
     """``out[t]`` is the window of row t times ``weight``, rounded to the type of ``out``."""
     xp = x.library.namespace()
     for first, stop, windows in _blocks(x, pads, offsets, start, length):
-        copied(view(xp.matmul(windows, weight)), out.part(first, stop))
+        copy_elements(view(xp.matmul(windows, weight)), out.part(first, stop))
 
 
-def _plain(array):
+def _contiguous_rows(array):
     """Rows to compute with; None stays None."""
     if array is None:
         return None
@@ -78,16 +78,16 @@ def _plain(array):
 def convolve(x, weight, pads, offsets, start, length, out):
     """``out[t]`` is the window of row t times ``weight``."""
     sent = offsets_like(x, offsets).offsets
-    _product(_plain(x), _plain(pads), sent, start, length, _plain(weight).array, out)
+    _product(_contiguous_rows(x), _contiguous_rows(pads), sent, start, length, _contiguous_rows(weight).array, out)
 
 
 def convolve_grad(x, weight, pads, offsets, start, length, grad):
     """Gradients of ``convolve`` by the rows, the weight and the padding, if given."""
     xp, dtype, sent = x.library.namespace(), x.dtype, offsets_like(x, offsets).offsets
-    values, weight, by_x = _plain(x), _plain(weight), x.like(x.shape)
+    values, weight, by_x = _contiguous_rows(x), _contiguous_rows(weight), x.like(x.shape)
     g = convert(grad, values.dtype)
     by_weight = fill(values.like(weight.shape, np.float64), 0).array
-    for first, stop, windows in _blocks(values, _plain(pads), sent, start, length):
+    for first, stop, windows in _blocks(values, _contiguous_rows(pads), sent, start, length):
         share = xp.matmul(xp.permute_dims(xp.asarray(windows), (1, 0)), g.part(first, stop).array)
         by_weight = xp.asarray(by_weight) + xp.astype(share, xp.float64)
     steps = xp.permute_dims(xp.reshape(weight.array, (length, values.columns, weight.columns)), (0, 2, 1))
@@ -131,7 +131,8 @@ def _look_kernel(width):
 
 def _look(x, factors, offsets, step, out):
     if out.size:
-        columns, some = x.columns, factors if len(factors) else x  # not read, but it has an address
+        # The argument is not read, but needs an address.
+        columns, some = x.columns, factors if len(factors) else x
         width = width_of(columns, x, some, out)
         bits = group_of(columns, width)
         numbers = len(offsets) - 1, len(factors), step, columns, bits, len(x)

@@ -8,14 +8,14 @@ from ...arrays.cuda import cuda, device, launch, vector
 from ...jit import simd
 from .primitives.offsets import Offsets, offsets_like
 from .primitives.reduce import group_of, reduce_rows, width_of
-from .primitives.reduce_kernels import ALL, WARP
+from .primitives.reduce_kernels import FULL_WARP_MASK, WARP
 
 
 @device
-def _upto_in_warp(x, lane):
+def _scan_warp(x, lane):
     """The sum over this lane and those before it."""
     for k in range(5):
-        below = cuda.shfl_up_sync(ALL, simd.lane(x, 0), 1 << k)
+        below = cuda.shfl_up_sync(FULL_WARP_MASK, simd.lane(x, 0), 1 << k)
         if lane >= 1 << k:
             x = simd.add(x, simd.like(x, below))
     return x
@@ -35,9 +35,9 @@ def _column_kernel(exclusive, reverse, given):
             while k - lane < stop - start:
                 i = stop - 1 - k if reverse else start + k
                 x = vector.load_where(k < stop - start, values, i, 1)
-                upto = _upto_in_warp(x, lane)
-                before = cuda.shfl_up_sync(ALL, simd.lane(upto, 0), 1)
-                everything = cuda.shfl_sync(ALL, simd.lane(upto, 0), WARP - 1)
+                upto = _scan_warp(x, lane)
+                before = cuda.shfl_up_sync(FULL_WARP_MASK, simd.lane(upto, 0), 1)
+                everything = cuda.shfl_sync(FULL_WARP_MASK, simd.lane(upto, 0), WARP - 1)
                 if exclusive:
                     upto = simd.like(upto, before if lane > 0 else 0)
                 if k < stop - start:

@@ -22,7 +22,7 @@ def repeat_rows(data, offsets, out=None):
 
 
 @elementwise
-def _reversed(i, offsets, segments, rows):
+def _reverse_rows(i, offsets, segments, rows):
     s = segment_of(offsets, segments, i)
     rows[i] = vector.number(offsets, s) + vector.number(offsets, s + 1) - 1 - i
 
@@ -30,7 +30,7 @@ def _reversed(i, offsets, segments, rows):
 def reversed_rows(values, offsets):
     """The numbers of all rows, those of each sequence from its last to its first."""
     offsets, rows = offsets_like(values, offsets), values.like((len(values),), np.int64)
-    return _reversed.into(rows, offsets.offsets, len(offsets))
+    return _reverse_rows.into(rows, offsets.offsets, len(offsets))
 
 
 def join_rows(xs, bounds, offsets, out):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import convert, elementwise, output, vector, view
-from ...lod import LoDTensor, frozen
+from ...lod import LoDTensor, freeze
 from ...ops import sequence_tokens as ops
-from .primitives.gather import gather, listed, take
+from .primitives.gather import gather, list_ones, take
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import lower_bound, segment_of
 from .primitives.scan import offsets_of
@@ -25,7 +25,7 @@ def keep(values, kept, offsets, out=None):
     upto = offsets_of(kept)
     ends = take(upto, offsets_like(values, offsets).offsets).read()
     out = output(values, (int(ends[-1]), *values.shape[1:]), values.dtype, out)
-    gather(values, listed(upto, len(out)), None, out)
+    gather(values, list_ones(upto, len(out)), None, out)
     return ends, out
 
 
@@ -36,7 +36,7 @@ def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     values = convert(values, dtype)
     kept = _mark_kept.into(values.like((len(values),), np.int64), values, values.send(tokens), len(tokens))
     ends, out = keep(values, kept, x._row_offsets(), out)
-    return LoDTensor._wrap(out.array, (*x._lod[:-1], frozen(ends)))
+    return LoDTensor._wrap(out.array, (*x._lod[:-1], freeze(ends)))
 
 
 @elementwise

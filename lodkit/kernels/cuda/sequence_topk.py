@@ -9,7 +9,7 @@ from ...jit import simd
 from ...lod.offsets import lengths_to_offsets
 from .lengths import largest
 from .primitives.gather import put_rows
-from .primitives.offsets import found_in, offsets_like
+from .primitives.offsets import find_facts, offsets_like
 from .primitives.row_kernels import segment_of
 
 
@@ -51,11 +51,11 @@ def rows_of(indices, ends, offsets):
     if not len(rows):
         return -1, rows
     numbers = *(offsets_like(indices, each).offsets for each in (ends, offsets)), len(offsets) - 1
-    at = found_in(_find_outside, indices, *numbers, count=1)[0]
+    at = find_facts(_find_outside, indices, *numbers, count=1)[0]
     return at, rows if at >= 0 else _find_rows.into(rows, indices, *numbers)
 
 
-def placed(rows, grad, like):
+def place_gradient(rows, grad, like):
     """An array like ``like`` with the gradient at these rows, zeros elsewhere."""
     return put_rows(rows, convert(grad, like.dtype), fill(like.like(like.shape), 0))
 
@@ -89,7 +89,8 @@ def _share(i, grad, positions, order, topks, count, k, out):
 
 def _positions(values, offsets, order, topks):
     """Values, positions of the k largest of each segment, order and ``topks`` on the device; their number, and k."""
-    values = values if len(values) else values.like((1,))  # not read, but it has an address
+    # The values are not read, but need an address.
+    values = values if len(values) else values.like((1,))
     k = max(1, min(int(topks[-1]), int(np.diff(offsets).max(initial=0))))
     positions = largest(values.reshape(len(values)), offsets_like(values, offsets), k)
     return values, positions, values.send(order), values.send(topks), len(topks), k

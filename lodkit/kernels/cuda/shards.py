@@ -19,7 +19,7 @@ def _divide(i, keys, count, quotients, shards):
     quotients[i], shards[i] = key // count, key % count
 
 
-def by_shard(keys, count):
+def sort_by_shard(keys, count):
     """Keys divided by the number of shards, rows in the order of their shards, and offsets of the shards.
 
     Synchronises with the device.

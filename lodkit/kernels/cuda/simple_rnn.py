@@ -6,12 +6,13 @@ from ...arrays.cuda import device, elementwise, vector
 from ...jit import simd
 from ..common import gates
 
-activated, clipped, slope, unclipped = map(device, (gates.activate, gates.clipped, gates.slope, gates.unclipped))
+activated, clipped, slope, unclipped = map(device, (gates.activate, gates.clip, gates.slope, gates.clip_grad))
 
 
 @elementwise
 def _forward(e, sums, at, products, bias, adds, kind, limit, size, now, out):
-    x = vector.load_written(sums, at * size + e, 1)  # which may be ``out``
+    # ``sums`` may be ``out``.
+    x = vector.load_written(sums, at * size + e, 1)
     if adds:
         x = simd.add(simd.add(x, vector.load(products, e, 1)), vector.load(bias, e % size, 1))
     vector.store(out, now * size + e, clipped(activated(kind, x), limit))

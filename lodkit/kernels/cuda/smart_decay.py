@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import elementwise, iota, vector
-from ...ops.smart_decay import LONGEST
+from ...ops.smart_decay import MAX_STEPS
 
 
 @elementwise
 def _elapse(i, rows, now, last_seen, passed, seen):
-    passed[i] = max(now - max(last_seen[vector.number(rows, i)], now - LONGEST), 0)
+    passed[i] = max(now - max(last_seen[vector.number(rows, i)], now - MAX_STEPS), 0)
     seen[i] = now
 
 

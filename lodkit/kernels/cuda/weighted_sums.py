@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import convert, copied, device, elementwise, fill, vector
+from ...arrays.cuda import convert, copy_elements, device, elementwise, fill, vector
 from ...jit import simd
 from .primitives.gather import gather, put_rows
 from .primitives.merge import sort_rows
@@ -63,7 +63,7 @@ def add_arrays(xs, weights, out):
     total = fill(out.like(out.shape, out.compute_dtype), 0)
     for x, w in zip(xs, weights, strict=True):
         _add_scaled(total.size, x, _number(w, out), total)
-    copied(total, out)
+    copy_elements(total, out)
 
 
 @elementwise

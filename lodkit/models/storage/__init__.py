@@ -13,7 +13,7 @@ from typing import Any
 from ...base.files import open_regular, replacing
 from ...base.tracebacks import surface
 from . import npz, safetensors
-from .packing import packed, unpacked
+from .packing import pack, unpack
 from .reading import Source
 from .reading import StorageError as StorageError
 
@@ -61,7 +61,7 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
     form = _format(path)
     arrays: dict[str, Any] = {}
     try:
-        meta = json.dumps(packed("", values, arrays))
+        meta = json.dumps(pack("", values, arrays))
     except RecursionError:
         raise ValueError("save: lists or dictionaries are nested too deep; does one contain itself?") from None
     if META in arrays:
@@ -107,7 +107,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     with open_regular(path) as file:
         try:
             arrays, meta = form.read(Source(file, mmap), META)
-            return arrays if meta is None else unpacked(json.loads(meta), arrays)
+            return arrays if meta is None else unpack(json.loads(meta), arrays)
         except (MemoryError, ImportError):
             raise
         except Exception as error:  # of NumPy, zipfile, zlib, json: what a damaged file makes them do

@@ -11,15 +11,15 @@ import zlib
 
 import numpy as np
 
-from .checks import check_room, encoded, in_order, shown
+from .checks import check_room, encode_name, name_size_errors, shorten_name
 from .packing import BFloat16
-from .reading import StorageError, bytes_of, check_dimensions, check_text, filled
+from .reading import StorageError, bytes_of, check_dimensions, check_text, read_array
 
 ALIGNMENT = 64
 EXPANSION = 1032  # no deflated byte gives more
 MOST_EXPANSION, UNASKED = 100, 1 << 28  # of all arrays, where they are larger than this
 ENCRYPTED = 1  # of a member's flags
-LONGEST = (1 << 16) - 1  # bytes of a member's name
+MAX_NAME_BYTES = (1 << 16) - 1
 LOCAL_HEADER, ZIP64 = 30, 20  # bytes of a member's header, and of the field that gives sizes in 64 bits
 FILLER = 0xDA7A  # id of the field of zeros that aligns a member
 
@@ -27,19 +27,19 @@ FILLER = 0xDA7A  # id of the field of zeros that aligns a member
 def check(arrays):
     """Refuse names that a zip archive does not hold, and what no memory holds in order."""
     for name, array in arrays.items():
-        size = len(encoded(name) + b".npy")
-        if size > LONGEST:
+        size = len(encode_name(name) + b".npy")
+        if size > MAX_NAME_BYTES:
             raise ValueError(
-                f"{shown(name)} is a name of {size} bytes with .npy, more than the {LONGEST} of an .npz; give shorter "
-                "keys, or save a .safetensors"
+                f"{shorten_name(name)} is a name of {size} bytes with .npy, more than the {MAX_NAME_BYTES} of an .npz; "
+                "give shorter keys, or save a .safetensors"
             )
-        check_room(name, *_stored(array))
+        check_room(name, *_to_stored(array))
 
 
 def write(file, arrays, meta_name, meta):
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in {meta_name: np.array(meta), **arrays}.items():
-            array = _in_order(name, array)
+            array = _contiguous_array(name, array)
             member = zipfile.ZipInfo(f"{name}.npy")
             before = file.tell() + LOCAL_HEADER + len(member.filename.encode()) + ZIP64 + 4
             member.extra = struct.pack("<HH", FILLER, -before % ALIGNMENT) + bytes(-before % ALIGNMENT)
@@ -48,16 +48,16 @@ def write(file, arrays, meta_name, meta):
                 out.write(bytes_of(array))
 
 
-def _stored(array):
+def _to_stored(array):
     """The array that is read, and the type that is written."""
     return (array.bits, np.dtype(np.float32)) if isinstance(array, BFloat16) else (array, array.dtype)
 
 
-def _in_order(name, array):
-    def made():
+def _contiguous_array(name, array):
+    def copy_in_order():
         return np.asarray(array.float32() if isinstance(array, BFloat16) else array, order="C")
 
-    return in_order(name, made, *_stored(array))
+    return name_size_errors(name, copy_in_order, *_to_stored(array))
 
 
 def read(source, meta_name):
@@ -113,12 +113,13 @@ def _array(source, archive, member, name):
             begin = _data_of(source, member)
             array = source.array(name, dtype, order, begin + start)
             before = zlib.crc32(source.bytes(begin, start))
-            if not source.mapped and zlib.crc32(bytes_of(array), before) != member.CRC:
+            if not source.is_mapped and zlib.crc32(bytes_of(array), before) != member.CRC:
                 raise StorageError(f"{name} has another checksum than was written")
         else:
-            array = filled(name, dtype, order, stream)
-            stream.read(1)  # at the end its checksum is compared
-            array.flags.writeable = not source.mapped
+            array = read_array(name, dtype, order, stream)
+            # At the end the checksum is compared.
+            stream.read(1)
+            array.flags.writeable = not source.is_mapped
     check_text(name, array)
     return array.T if fortran else array
 
@@ -151,5 +152,6 @@ def read_header(file):
     try:
         with PARSER:
             return READERS[version](file)
-    except MemoryError:  # of the parser, by what is nested too deep
+    except MemoryError:
+        # The parser raises it for an expression that is nested too deep.
         raise ValueError("it has a header that is no array's") from None

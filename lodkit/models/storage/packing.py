@@ -16,7 +16,7 @@ from ...lod.batching import Batch
 from ...lod.packed_rows import PackedRows
 from ...lod.vocabulary import Vocabulary
 from ...registry.kinds import check_whole
-from .checks import shown
+from .checks import shorten_name
 from .reading import StorageError
 
 MOST_BITS = 14_000  # of an integer: Python reads texts of 4300 digits, unless it is told to read longer ones
@@ -38,25 +38,25 @@ class BFloat16(typing.NamedTuple):
         return (self.bits.astype(np.uint32) << 16).view(np.float32)
 
 
-def packed(name, value, arrays):
+def pack(name, value, arrays):
     """A value as JSON; its arrays are put into a dictionary, by names that begin with ``name``."""
     if value is None or isinstance(value, bool | int | float | str):
-        return _plain(name, value)
+        return _to_plain(name, value)
     if isinstance(value, dict):
         items = ((_key(name, key), item) for key, item in value.items())
-        return {"dict": {key: packed(_below(name, key), item, arrays) for key, item in items}}
+        return {"dict": {key: pack(_child_key(name, key), item, arrays) for key, item in items}}
     if isinstance(value, list | tuple):
-        return [packed(_below(name, i), item, arrays) for i, item in enumerate(value)]
+        return [pack(_child_key(name, i), item, arrays) for i, item in enumerate(value)]
     if isinstance(value, SelectedRows) or (isinstance(value, LoDTensor) and value.values is not None):
         check_whole("save", name or "the value", value)
     if isinstance(value, LoDTensor):
-        values = packed(_below(name, "values"), value.values, arrays)
-        lod = [packed(_below(name, f"lod{i}"), value.offsets(i), arrays) for i in range(value.lod_level)]
+        values = pack(_child_key(name, "values"), value.values, arrays)
+        lod = [pack(_child_key(name, f"lod{i}"), value.offsets(i), arrays) for i in range(value.lod_level)]
         return {"lod_tensor": values, "lod": lod}
     if isinstance(value, PackedRows):
-        return {"packed_rows": packed(_below(name, "rows"), value.values, arrays), "bits": value.bits}
+        return {"packed_rows": pack(_child_key(name, "rows"), value.values, arrays), "bits": value.bits}
     if isinstance(value, SelectedRows):
-        rows, numbers = (packed(_below(name, part), getattr(value, part), arrays) for part in ("rows", "value"))
+        rows, numbers = (pack(_child_key(name, part), getattr(value, part), arrays) for part in ("rows", "value"))
         return {"selected_rows": rows, "value": numbers, "height": value.height, "merged": value.is_merged}
     if isinstance(value, Vocabulary):
         return {"vocabulary": [*value], **value.specials()}
@@ -64,10 +64,11 @@ def packed(name, value, arrays):
         parts = ((part, getattr(value, part)) for part in FEATURES)
         parts = {part: x._whole() if isinstance(x, LoDTensor) else x for part, x in parts}
         names = value.names and [value.names.__name__, {k: int(v) for k, v in value.names.__members__.items()}]
-        return {"features": {p: packed(_below(name, p), x, arrays) for p, x in parts.items()}, "names": names}
+        return {"features": {p: pack(_child_key(name, p), x, arrays) for p, x in parts.items()}, "names": names}
     if isinstance(value, np.generic) and value.dtype.kind in "fiub":
         plain = value.item()
-        if isinstance(plain, np.generic):  # no number of Python's holds a longdouble
+        # Python has no number that holds a longdouble.
+        if isinstance(plain, np.generic):
             raise DTypeError(
                 f"{name or 'the value'} is a number of type {value.dtype}, which JSON does not hold; save float(x), or "
                 "np.asarray(x) in an .npz"
@@ -77,15 +78,15 @@ def packed(name, value, arrays):
     return {"array": name or "values"}
 
 
-def _below(name, key):
+def _child_key(name, key):
     return f"{name}/{key}" if name else str(key)
 
 
-def _plain(name, value):
+def _to_plain(name, value):
     if isinstance(value, int) and value.bit_length() > MOST_BITS:
         raise ValueError(
-            f"{shown(name or 'the value')} is an integer of {value.bit_length()} bits, too many for a file; save it as "
-            "text, by hex(...)"
+            f"{shorten_name(name or 'the value')} is an integer of {value.bit_length()} bits, too many for a file; "
+            "save it as text, by hex(...)"
         )
     return value
 
@@ -122,33 +123,35 @@ def _array(name, value):
     return array
 
 
-def unpacked(value, arrays):
-    """The value of what ``packed`` returned."""
+def unpack(value, arrays):
+    """The value of what ``pack`` returned."""
     if isinstance(value, list):
-        return [unpacked(item, arrays) for item in value]
+        return [unpack(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
     if "dict" in value:
-        return {key: unpacked(item, arrays) for key, item in value["dict"].items()}
+        return {key: unpack(item, arrays) for key, item in value["dict"].items()}
     if "array" in value:
         if value["array"] not in arrays:
             raise StorageError(f"the array {value['array']} is missing, or stands in two places")
-        return arrays.pop(value["array"])  # save names each once; copies of one could be larger than the file by far
+        # save names each array once; copies of one could be far larger than the file.
+        return arrays.pop(value["array"])
     if "lod_tensor" in value:
-        lod = [unpacked(offsets, arrays) for offsets in value["lod"]]
-        return LoDTensor(unpacked(value["lod_tensor"], arrays), lod=lod)
+        lod = [unpack(offsets, arrays) for offsets in value["lod"]]
+        return LoDTensor(unpack(value["lod_tensor"], arrays), lod=lod)
     if "packed_rows" in value:
-        return PackedRows(unpacked(value["packed_rows"], arrays), value["bits"])
+        return PackedRows(unpack(value["packed_rows"], arrays), value["bits"])
     if "vocabulary" in value:
         return Vocabulary(value["vocabulary"], unknown=value.get("unknown"), padding=value.get("padding"))
     if "features" in value:
         from ..features import Features
 
         names = value["names"] and _enum_of(*value["names"])
-        return Features(*(unpacked(value["features"][part], arrays) for part in FEATURES), names=names)
-    rows, numbers = unpacked(value["selected_rows"], arrays), unpacked(value["value"], arrays)
+        return Features(*(unpack(value["features"][part], arrays) for part in FEATURES), names=names)
+    rows, numbers = unpack(value["selected_rows"], arrays), unpack(value["value"], arrays)
     made = SelectedRows(rows, numbers, value["height"])
-    if value.get("merged") and (made._rows[1:] > made._rows[:-1]).all():  # a file may say what is not so
+    # A file may claim it wrongly.
+    if value.get("merged") and (made._rows[1:] > made._rows[:-1]).all():
         made = SelectedRows._wrap(made._rows, made.value, made.height, merged=True)
     return made
 

@@ -14,7 +14,8 @@ from ...base.errors import LodkitError
 from ...base.loading import public
 
 MOST_DIMENSIONS = 64  # of NumPy's arrays
-PIECE = 1 << 18  # bytes read at a time: they stay in the cache while their checksum is computed
+# Bytes read at a time: they stay in the cache while their checksum is computed.
+PIECE = 1 << 18
 
 
 @public
@@ -30,7 +31,7 @@ class Source:
         self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if mapped and self.size else None
 
     @property
-    def mapped(self):
+    def is_mapped(self):
         return self._map is not None
 
     def bytes(self, start, count):
@@ -48,11 +49,11 @@ class Source:
             raise StorageError(f"{name} of shape {shape} ends at byte {start + size}, the file at {self.size}")
         if self._map is None or not size:
             self.file.seek(start)
-            made = filled(name, dtype, shape, self.file)
+            made = read_array(name, dtype, shape, self.file)
         else:
             made = np.frombuffer(self._map, dtype, math.prod(shape), start).reshape(shape)
             made = made if made.flags.aligned else made.copy()
-        made.flags.writeable = not self.mapped
+        made.flags.writeable = not self.is_mapped
         return made
 
 
@@ -81,7 +82,7 @@ def check_text(name, array):
             raise StorageError(f"{name} holds {codes.max()}, which is no character")
 
 
-def filled(name, dtype, shape, stream):
+def read_array(name, dtype, shape, stream):
     """A new array of the next bytes of a stream."""
     check_shape(name, dtype, shape)
     made = empty(shape, dtype)

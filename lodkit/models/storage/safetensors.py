@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays.objects import remedy_of
 from ...base.errors import DTypeError
-from .checks import check_room, encoded, in_order
+from .checks import check_room, encode_name, name_size_errors
 from .packing import BFloat16
 from .reading import StorageError, bytes_of, check_dimensions
 
@@ -27,14 +27,15 @@ def check(arrays):
             raise ValueError(f"{METADATA!r} is no key of the outermost dictionary: the file keeps it; rename it")
         if not isinstance(array, BFloat16) and array.dtype.newbyteorder("<") not in NAMES:
             raise DTypeError(f"{name}: safetensors has no {array.dtype}; {remedy_of(array.dtype)}, or save an .npz")
-        encoded(name)
+        encode_name(name)
         check_room(name, _bits(array), _little(_bits(array)))
 
 
 def write(file, arrays, meta_name, meta):
     header, data, end = {METADATA: {meta_name: meta}}, [], 0
     parts = [(name, a, "BF16") if isinstance(a, BFloat16) else (name, a, None) for name, a in arrays.items()]
-    for name, array, kind in sorted(parts, key=lambda part: -_bits(part[1]).itemsize):  # all of them stay aligned
+    # In this order all of them stay aligned.
+    for name, array, kind in sorted(parts, key=lambda part: -_bits(part[1]).itemsize):
         array = _bits(array)
         start, end = end, end + array.nbytes
         data.append((name, array, _little(array)))
@@ -43,7 +44,7 @@ def write(file, arrays, meta_name, meta):
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     file.write(len(text).to_bytes(8, "little") + text)
     for name, array, dtype in data:
-        made = in_order(name, lambda a=array, d=dtype: np.asarray(a, d, order="C"), array, dtype)
+        made = name_size_errors(name, lambda a=array, d=dtype: np.asarray(a, d, order="C"), array, dtype)
         file.write(bytes_of(made))
 
 

@@ -12,7 +12,7 @@ def half_grid(low, high, bits):
     return np.where(scale == 0, np.float32(1), scale), bias
 
 
-def searched(row, low, high, bits):
+def find_bounds(row, low, high, bits):
     """Bounds between which codes lose less than between the extremes: at each step one of them moves inwards."""
 
     def loss(low, high):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import MOST, check_values, integers
+from ...arrays import MAX_INT64, check_values, integers
 from ...base.errors import LoDError, RowIndexError, ShapeMismatchError
 from ...lod import values_of
 from ...registry import aligned
@@ -13,19 +13,19 @@ from ...registry import aligned
 def count_of(given, largest, what):
     """Number of columns (or rows): the one given, else the largest id + 1."""
     if given is None:
-        return min(max(largest, -1) + 1, MOST)
+        return min(max(largest, -1) + 1, MAX_INT64)
     if given < 0:
         raise ValueError(f"{what} = {given} is negative; it counts from 0")
     return int(given)
 
 
-def outside(ids, position, name, bound, what):
+def id_error(ids, position, name, bound, what):
     """Error for the id at ``position`` of the flattened ids."""
     where = tuple(int(i) for i in np.unravel_index(position, ids.shape))
     place, remedy = ", ".join(map(str, where)), f"drop it, or make {what} larger"
     if ids[where] < 0:
         remedy = "drop it: ids count from 0"
-    elif bound == MOST:
+    elif bound == MAX_INT64:
         remedy = f"drop it: no {what} is larger"
     return RowIndexError(f"{name}[{place}] = {ids[where]} is outside [0, {bound}) ({what} = {bound}); {remedy}")
 
@@ -37,7 +37,7 @@ def checked_columns(on, ids, given, name, what):
         ids = on.integers(ids, name)
         largest = on.largest_id(ids)
     bound = count_of(given, largest, what)
-    return on.checked_ids(ids, bound, name, lambda numbers, at: outside(numbers, at, name, bound, what)), bound
+    return on.checked_ids(ids, bound, name, lambda numbers, at: id_error(numbers, at, name, bound, what)), bound
 
 
 def checked_vector(on, x, name):

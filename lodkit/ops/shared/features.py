@@ -47,7 +47,7 @@ def check_features(name, xs):
     return values
 
 
-def on_cpu(x, name):
+def to_numpy(x, name):
     """An array of any library, or a list, as a NumPy array."""
     if isinstance(x, np.ndarray):
         return x
@@ -56,7 +56,7 @@ def on_cpu(x, name):
 
 def check_mask(mask, shape, name):
     """Check a mask of this shape. Returns it as booleans."""
-    mask = on_cpu(mask, name)
+    mask = to_numpy(mask, name)
     if mask.shape != tuple(shape):
         raise ShapeMismatchError(f"{name} has shape {mask.shape}; give a mask of shape {tuple(shape)}, one per value")
     if mask.dtype != bool:
@@ -87,7 +87,8 @@ def check_keys(values, keys, feature_keys):
         raise LoDLevelError(
             f"features have a row per key (lod_level 1) or a list per key (lod_level 2), values have {values.lod_level}"
         )
-    keys, read = integers(on_cpu(keys, "keys"), "keys"), integers(on_cpu(feature_keys, "feature_keys"), "feature_keys")
+    keys = integers(to_numpy(keys, "keys"), "keys")
+    read = integers(to_numpy(feature_keys, "feature_keys"), "feature_keys")
     entries = int(values.lod()[0][-1])
     if keys.shape != (entries,):
         raise ShapeMismatchError(f"keys have shape {keys.shape}, the values {entries} entries; give one key per entry")
@@ -106,7 +107,7 @@ def check_packed(x):
     return x
 
 
-def merged(xs):
+def merge_examples(xs):
     """Merge LoDTensors example by example."""
     parts = concat([xs[0][:0], *(x[i : i + 1] for i in range(len(xs[0])) for x in xs)])
     upper, *lower = parts.recursive_sequence_lengths()
@@ -125,7 +126,7 @@ def sources_of(forward, xs, *args):
     return forward(numbered, *args).values
 
 
-def brought_back(sources, xs, grad):
+def scatter_to_sources(sources, xs, grad):
     """Copy the rows of a gradient back to their sources; zeros elsewhere."""
     xs = [values_of(x) for x in xs]
     check_gradient(grad, (len(sources), *xs[0].shape[1:]))

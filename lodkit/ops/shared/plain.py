@@ -10,7 +10,7 @@ from ...arrays import integers as integers
 from ...arrays import output as output
 from ...arrays import refuse_overlap as refuse_overlap
 from ...lod import check_vector as check_vector
-from ...lod.levels import compiled
+from ...lod.levels import load_compiled
 from .. import conversions as conversions
 from ..conversions import lengths_to_offsets
 from .tables import check_ids as checked_ids  # noqa: F401
@@ -60,7 +60,7 @@ def merge_rows(x):
 def sort_rows(rows, height):
     """Sort row numbers, stably: their order, the start of each run of equal ones, and the row of each run."""
     unique, counts = np.unique(rows, return_counts=True)
-    return np.argsort(rows, kind="stable"), compiled().lengths_to_offsets(counts), unique
+    return np.argsort(rows, kind="stable"), load_compiled().lengths_to_offsets(counts), unique
 
 
 def squared_norm(x):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import check_gradient, check_values, native
 from ...base.errors import LodkitError, ShapeMismatchError
-from ...lod.levels import compiled
+from ...lod.levels import load_compiled
 from ...registry import inferred_level
 from .types import check_same_type
 
@@ -41,11 +41,11 @@ class Steps:
     """
 
     def __init__(self, offsets, reverse):
-        order, running = compiled().ranked(offsets)
+        order, running = load_compiled().rank_lengths(offsets)
         self._offsets, self._reverse, self.counts = offsets, reverse, running.tolist()
         self.first = self.counts[0] if self.counts else 0
         self.order = order[: self.first]
-        self.rows = compiled().time_major(offsets, order, running, reverse)
+        self.rows = load_compiled().time_major(offsets, order, running, reverse)
         self.places = np.empty_like(self.rows)
         self.places[self.rows] = np.arange(len(self.rows))
 
@@ -75,8 +75,8 @@ class Steps:
         return np.where(empty, -1, ends), np.flatnonzero(empty)
 
     @property
-    def before(self):
-        """The row of x one step before that at each place behind the first step."""
+    def previous_rows(self):
+        """Return, for each place behind the first step, the row of x one step before."""
         return self.rows[self.first :] + (1 if self._reverse else -1)
 
 
@@ -104,12 +104,12 @@ def slope(name, y):
     return _SLOPES[name](y)
 
 
-def double(x, shape=None):
+def to_double(x, shape=None):
     """An array in double precision; zeros of a shape in place of None."""
     return np.zeros(shape) if x is None else x.astype(np.float64)
 
 
-def rounded(x, dtype):
+def round_to(x, dtype):
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(x, native(dtype))
 
@@ -193,7 +193,7 @@ def refuse_gates(name, gradient):
         raise LodkitError(f"{name} has no gradient by its gates; compute from its hidden states")
 
 
-def described_last(x, level, width):
+def describe_last(x, level, width):
     """The description of the last states: a row for each sequence of a level, under the levels above it."""
     return x.but(dims=(-1, width), lod_level=inferred_level(x, level))
 

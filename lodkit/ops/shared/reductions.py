@@ -39,7 +39,7 @@ def log_shares(rows):
         return np.where(np.isinf(top), np.log(shares(rows)), shifted - np.log(np.exp(shifted).sum(axis=0)))
 
 
-def _others(rows):
+def _product_of_others(rows):
     """Product of the other rows, for each row: the gradient of prod, zeros included."""
     before, after = np.ones_like(rows), np.ones_like(rows)
     for i in range(1, len(rows)):
@@ -80,9 +80,11 @@ def result_dtype(dtype, reduce, asked=None):
 @functools.lru_cache(256)
 def pad_of(pad_value, dtype):
     """``pad_value`` as a value of ``dtype``."""
-    whole = dtype.kind == "i" and isinstance(pad_value, int)  # which floating numbers hold up to 2**53
+    # Floating numbers hold integers up to 2**53 only.
+    whole = dtype.kind == "i" and isinstance(pad_value, int)
     with np.errstate(over="ignore", invalid="ignore"):
-        pad = np.asarray(pad_value + 0.0, np.float64).astype(dtype)[()]  # -0.0 is 0.0
+        # The sum turns -0.0 into 0.0.
+        pad = np.asarray(pad_value + 0.0, np.float64).astype(dtype)[()]
     if whole and np.iinfo(dtype).min <= pad_value <= np.iinfo(dtype).max:
         pad = dtype.type(pad_value)
     lost = pad != pad_value if dtype.kind == "i" else np.isinf(pad) and not np.isinf(pad_value)
@@ -165,7 +167,7 @@ def reduce_segments_grad(values, offsets, weights, out, grad, reduce):
         elif reduce in ("logsumexp", "logmeanexp"):
             result[a:b] = g * shares(values[a:b].astype(np.float64))
         elif reduce == "prod":
-            result[a:b] = g * _others(values[a:b].astype(np.float64))
+            result[a:b] = g * _product_of_others(values[a:b].astype(np.float64))
         else:
             result[{"first": a, "last": b - 1}[reduce]] = g
     return result.astype(values.dtype)

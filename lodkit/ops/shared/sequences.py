@@ -9,7 +9,7 @@ from ...arrays.objects import remedy_of
 from ...base.errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, RowIndexError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
-from ...lod.levels import equal
+from ...lod.levels import are_equal
 
 
 def is_ragged(x):
@@ -22,7 +22,7 @@ def count_parts(x, depth):
     return len(x._lod[depth]) - 1 if depth < x.lod_level else x.shape[0]
 
 
-def picked(x, depth, numbers, above):
+def pick_parts(x, depth, numbers, above):
     """Take the parts of a depth with these numbers, in this order, under levels of the lengths ``above``."""
     parts = LoDTensor(x.values, lod=x.lod()[depth:])
     joined = concat([parts[:0], *(parts[i : i + 1] for i in numbers)])
@@ -30,13 +30,13 @@ def picked(x, depth, numbers, above):
     return LoDTensor(values, [*above, *joined.recursive_sequence_lengths()])
 
 
-def numbered(x):
+def number_rows(x):
     """``x`` with the number of each row as its value: the result of an operator lists the rows that it took."""
     numbers = np.arange(values_of(x).shape[0])
     return x.with_values(numbers) if isinstance(x, LoDTensor) else numbers
 
 
-def added_back(x, sources, grad):
+def add_to_sources(x, sources, grad):
     """Return the gradient of ``x[sources]``: the gradients of equal sources add up, in double precision."""
     values = values_of(x)
     dtype = check_values(values.dtype, "the gradient", floating=True)
@@ -56,7 +56,7 @@ def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
     if not -ndim <= axis < ndim:
         raise ShapeMismatchError(f"{name}: axis = {axis} is outside [{-ndim}, {ndim}), values have {ndim} dimensions")
     axis, level = axis % ndim, first._level(level)
-    kept, item, count = levels if axis else level, _without(values.shape, axis), len(first._lod[0])
+    kept, item, count = levels if axis else level, _shape_without(values.shape, axis), len(first._lod[0])
     for i, x in enumerate(xs[1:], 1):
         other, lod = x._values, x._lod
         if len(lod) != levels:
@@ -68,7 +68,7 @@ def prepare_concat(xs, axis, level, what="sequence_concat", floating=False):
         if kept:
             _check_above(name, first, x, i, kept, "axis is not 0" if axis else f"level {level} is joined")
         shape = other.shape
-        if len(shape) != ndim or (_without(shape, axis) if axis else shape[1:]) != item:
+        if len(shape) != ndim or (_shape_without(shape, axis) if axis else shape[1:]) != item:
             raise ShapeMismatchError(f"{name}: input {i} has values of shape {x.shape}, input 0 {first.shape}")
         if other.dtype is not values.dtype and dtype_of(other) != dtype_of(values):
             raise mixed_types(f"{name}: input {i}", dtype_of(other), "input 0", dtype_of(values))
@@ -79,7 +79,7 @@ def _check_above(name, first, x, i, kept, why):
     """Check that input ``i`` has the levels that joining keeps of the first."""
     for level in range(kept):
         a, b = first._lod[level], x._lod[level]
-        if a is not b and not equal(a, b):
+        if a is not b and not are_equal(a, b):
             at = int(np.argmax(np.diff(a) != np.diff(b)))
             raise LoDMismatchError(
                 f"{name}: {why}, so level {level} must be that of input 0; "
@@ -87,7 +87,7 @@ def _check_above(name, first, x, i, kept, why):
             )
 
 
-def _without(shape, axis):
+def _shape_without(shape, axis):
     return *shape[1:axis], *shape[axis + 1 :]
 
 
@@ -121,7 +121,7 @@ def check_slices(x, starts, stops, level):
     """Return starts and stops as int64 vectors or None, and the offsets of the ranges: None for one per sequence."""
     count = count_parts(x, level)
     if not (is_ragged(starts) or is_ragged(stops)):
-        return _one_each("starts", starts, count), _one_each("stops", stops, count), None
+        return _repeat_single("starts", starts, count), _repeat_single("stops", stops, count), None
     named = ("starts", starts), ("stops", stops)
     lists = [(name, given) for name, given in named if is_ragged(given)]
     offsets = lists[0][1]._lod[0]
@@ -131,13 +131,13 @@ def check_slices(x, starts, stops, level):
                 f"sequence_slice: {name} has lod_level {given.lod_level} and {len(given)} lists; "
                 f"give one level, a list of ranges for each of the {count} sequences"
             )
-        if not equal(offsets, given._lod[0]):
+        if not are_equal(offsets, given._lod[0]):
             raise LoDMismatchError("sequence_slice: starts and stops list different numbers of ranges")
     ranges = int(offsets[-1])
-    return *(_one_a_range(name, given, count, ranges, offsets) for name, given in named), offsets
+    return *(_repeat_by_range(name, given, count, ranges, offsets) for name, given in named), offsets
 
 
-def _one_each(name, numbers, count):
+def _repeat_single(name, numbers, count):
     """Return ``count`` numbers: a single one is repeated."""
     if numbers is None:
         return None
@@ -149,11 +149,11 @@ def _one_each(name, numbers, count):
     return numbers
 
 
-def _one_a_range(name, numbers, count, ranges, offsets):
-    """``_one_each`` for listed ranges: the number of a sequence holds for each of its ranges."""
+def _repeat_by_range(name, numbers, count, ranges, offsets):
+    """``_repeat_single`` for listed ranges: the number of a sequence holds for each of its ranges."""
     if numbers is None or is_ragged(numbers):
-        return _one_each(name, numbers, ranges)
-    return np.repeat(_one_each(name, numbers, count), np.diff(offsets))
+        return _repeat_single(name, numbers, ranges)
+    return np.repeat(_repeat_single(name, numbers, count), np.diff(offsets))
 
 
 def check_selected(x, selected, level):

@@ -52,7 +52,7 @@ def loads(data, kind=LoDTensor):
     >>> loads(dumps(LoDTensor([3, 1, 4], [[2, 1]])))
     LoDTensor([[3, 1], [4]], recursive_sequence_lengths=[[2, 1]], shape=(3,), dtype=int64)
     """
-    return _whole(Reader(io.BytesIO(data)), kind)
+    return _read_single(Reader(io.BytesIO(data)), kind)
 
 
 def load(file, kind=LoDTensor):
@@ -77,7 +77,7 @@ def load(file, kind=LoDTensor):
     if hasattr(file, "read"):
         return _read(Reader(file), kind)
     with open_regular(file) as opened:
-        return _whole(Reader(opened), kind)
+        return _read_single(Reader(opened), kind)
 
 
 def load_combine(file, names=None, kind=LoDTensor):
@@ -119,22 +119,22 @@ def load_combine(file, names=None, kind=LoDTensor):
     return dict(zip(names, values, strict=True))
 
 
-def _whole(reader, kind):
+def _read_single(reader, kind):
     """Read a file of one value; on failure, try the other kind for the error message."""
     start = reader.at
     try:
-        return _only(reader, kind)
+        return _check_end(reader, kind)
     except StreamError as error:
         other = LoDTensor if kind is SelectedRows else SelectedRows
         reader.go(start)
         try:
-            _only(reader, other)
+            _check_end(reader, other)
         except StreamError:
             raise error from None
         raise StreamError(f"{error}; it reads as {other.__name__}: kind=lodkit.{other.__name__}") from None
 
 
-def _only(reader, kind):
+def _check_end(reader, kind):
     value = _read(reader, kind)
     if reader.left:
         raise StreamError(

@@ -53,7 +53,10 @@ def _put_last(offsets, cells, values, seen, out):
 
 
 def find_last(offsets, cells, count):
-    """Cell of each id that is the last of its cell, -1 for others; and which of all cells have any."""
+    """Find the last id of each cell.
+
+    Returns, by id, its cell if it is the last of that cell, else -1; and, by cell, whether it has ids.
+    """
     seen, last = np.zeros(count, bool), np.empty(len(cells), np.int64)
     _find_last(len(cells), offsets, cells, seen, last)
     return last, seen

@@ -15,7 +15,8 @@ import numpy as np
 from ....jit import jitable, simd
 
 W = 8
-TINY = 1e-130  # terms below the smallest float64, 1e-308, are no part of sums that are larger, even of their products
+# Terms below the smallest float64, 1e-308, change no sum above this, nor the product of two such sums.
+MIN_TERM = 1e-130
 
 
 @jitable(inline=True, nrt=False)
@@ -72,7 +73,7 @@ def walk_scaled(shares, matrix, tags, n, back, row, out):
         else:
             least = _product(row, matrix, tags, out, i)
         top = weigh(out, shares, i, row)
-        if not (least >= TINY and top >= TINY):
+        if not (least >= MIN_TERM and top >= MIN_TERM):
             return np.nan
         logs += np.log(top)
     return logs
@@ -113,7 +114,7 @@ def _walker(best):
             top = simd.maximum(top, simd.add(spread(row, 0, k, x), x))
         if best:
             return top
-        shift, total = simd.finite(top), simd.like(top, 0)
+        shift, total = simd.zero_nonfinite(top), simd.like(top, 0)
         for k in range(tags):
             x = simd.load(matrix, 2 + k, j, W)
             total = simd.add(total, simd.exp(simd.sub(simd.add(spread(row, 0, k, x), x), shift)))
@@ -158,7 +159,7 @@ def log_total(emission, start, n, tags, tables, row, shares, before):
     logs, _, exps, _, shifts = tables
     logarithms = _shares(emission, start, n, shares) + walk_scaled(shares, exps, tags, n, False, row, before)
     last = _dot(row, exps, 1)
-    if last >= TINY:
+    if last >= MIN_TERM:
         logarithms += np.log(last) + shifts[0] + shifts[1] + (n - 1) * shifts[2]
         if logarithms == logarithms:
             return logarithms, True

@@ -9,10 +9,12 @@ import numpy as np
 from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS
 from ....jit.tuning import tuning
-from .reduce_kernels import divided
+from .reduce_kernels import divide_total
 
-FEW, LANES = 32, 64  # numbers taken at a time, in segments of up to FEW and in longer ones
-FIRST_LEVEL = 3  # prefetched into the second level, numbers take 1.05 to 1.15 times as long (emeraldrapids)
+# Numbers taken at a time, in segments of up to SHORT_LANES and in longer ones.
+SHORT_LANES, LANES = 32, 64
+# Prefetched into the second level, numbers take 1.05 to 1.15 times as long (emeraldrapids).
+FIRST_LEVEL = 3
 
 
 @functools.cache
@@ -25,24 +27,25 @@ def flat_kernel(reduce):
     ahead = masked or tuning.numbers_ahead
 
     @jitable(inline=True)
-    def run(values, start, stop, fetch):
-        """All numbers of a block, in an order that only its length decides."""
+    def run(values, start, stop, distance):
+        """Sum a block in a fixed order: a function of its length."""
         count, rest = stop - start, simd.lane(simd.load(values, 0, start, 1), 0) if first else zero
-        if count <= FEW:
-            if fetch and masked:
-                simd.prefetch_lanes(values, 0, min(start + masked, values.size - 1), FEW, False, FIRST_LEVEL)
-            return simd.reduce(step, simd.load_first(values, 0, start, FEW, count, rest))
-        if fetch and masked:
+        if count <= SHORT_LANES:
+            if distance and masked:
+                simd.prefetch_lanes(values, 0, min(start + masked, values.size - 1), SHORT_LANES, False, FIRST_LEVEL)
+            return simd.reduce(step, simd.load_first(values, 0, start, SHORT_LANES, count, rest))
+        if distance and masked:
             simd.prefetch_lanes(values, 0, min(start + masked, values.size - 1), LANES, False, FIRST_LEVEL)
-        best = simd.load_first(values, 0, start, LANES, count % LANES, rest)  # whole vectors behind it
+        # The first vector takes the remainder, so that whole vectors follow.
+        best = simd.load_first(values, 0, start, LANES, count % LANES, rest)
         for i in range(start + count % LANES, stop, LANES):
-            if fetch and ahead:
+            if distance and ahead:
                 simd.prefetch_lanes(values, 0, min(i + ahead, values.size - LANES), LANES, False, FIRST_LEVEL)
             best = step(best, simd.load(values, 0, i, LANES))
         return simd.reduce(step, best)
 
     @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
         numbers, out, many = values.reshape((1, values.size)), out.reshape((out.size, 1)), block * LANES
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
@@ -50,10 +53,10 @@ def flat_kernel(reduce):
                 if first and start == stop:
                     simd.store(out, s, 0, simd.full(out, 1, pad))
                     continue
-                result = simd.widen(run(numbers, start, min(start + many, stop), fetch))
+                result = simd.widen(run(numbers, start, min(start + many, stop), distance))
                 for at in range(start + many, stop, many):
-                    result = step(result, simd.widen(run(numbers, at, min(at + many, stop), fetch)))
-                total = simd.lane(simd.narrow(out, divided(result, float(stop - start), divisor)), 0)
+                    result = step(result, simd.widen(run(numbers, at, min(at + many, stop), distance)))
+                total = simd.lane(simd.narrow(out, divide_total(result, float(stop - start), divisor)), 0)
                 # Without a branch, where possible: 0.8 of the time with many empty segments.
                 simd.store(out, s, 0, simd.full(out, 1, pad if start == stop else total))
 
@@ -93,10 +96,10 @@ def _parts(lanes):
 @functools.cache
 def flat_logsumexp_kernel():
     """Kernel of logsumexp, and of logmeanexp where it divides, of numbers in order; see ``logsumexp_kernel``."""
-    (largest_few, total_few), (largest, total) = _parts(FEW), _parts(LANES)
+    (largest_few, total_few), (largest, total) = _parts(SHORT_LANES), _parts(LANES)
 
     @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
         numbers, out = values.reshape((1, values.size)), out.reshape((out.size, 1))
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
@@ -104,13 +107,13 @@ def flat_logsumexp_kernel():
                 if start == stop:
                     simd.store(out, s, 0, simd.full(out, 1, pad))
                     continue
-                if stop - start <= FEW:
-                    shift = simd.finite(largest_few(numbers, start, stop))
+                if stop - start <= SHORT_LANES:
+                    shift = simd.zero_nonfinite(largest_few(numbers, start, stop))
                     whole = total_few(numbers, start, stop, shift, block)
                 else:
-                    shift = simd.finite(largest(numbers, start, stop))
+                    shift = simd.zero_nonfinite(largest(numbers, start, stop))
                     whole = total(numbers, start, stop, shift, block)
-                whole = simd.narrow(out, divided(whole, float(stop - start), divisor))
+                whole = simd.narrow(out, divide_total(whole, float(stop - start), divisor))
                 simd.store(out, s, 0, simd.add(simd.log(whole), simd.narrow(out, simd.widen(shift))))
 
     return kernel

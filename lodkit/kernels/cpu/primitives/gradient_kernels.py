@@ -59,7 +59,7 @@ def logsumexp_shares(width):
                 top = simd.load(values, start, j, width)
                 for i in range(start + 1, stop):
                     top = simd.larger(top, simd.load(values, i, j, width))
-                shift = simd.finite(top)
+                shift = simd.zero_nonfinite(top)
                 total = simd.widen(simd.full(values, width, 0.0))
                 for i in range(start, stop):
                     x = simd.exp(simd.sub(simd.load(values, i, j, width), shift))
@@ -100,7 +100,8 @@ def row_products(values, ids, padding, offsets, base, grad, factors, chunk, resu
         for i in range(c * chunk, min(len(result), (c + 1) * chunk)):
             s = advance(offsets, s, i)
             row = ids[i] if len(ids) else i
-            row = row if np.uint64(row) < np.uint64(len(values)) else 0  # another thread wrote it since
+            # Another thread may have written the id since it was checked.
+            row = row if np.uint64(row) < np.uint64(len(values)) else 0
             keep = np.float64(row != padding)
             total = 0.0
             for d in range(width):

@@ -29,7 +29,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
         result = np.zeros((rows, g.shape[1]), g.dtype)
         place(g.size, g, _winners(values, ids, padding_idx, offsets, reduce, g.shape), result)
     elif reduce in ("logsumexp", "logmeanexp", "prod"):
-        x, result = _looked_up(values, ids, padding_idx), np.zeros((rows, g.shape[1]), g.dtype)
+        x, result = _look_up_rows(values, ids, padding_idx), np.zeros((rows, g.shape[1]), g.dtype)
         kernel = products_of_others if reduce == "prod" else logsumexp_shares(width_of(x.shape[1]))
         kernel(x.size * 8, x, offsets, g, result)
     elif weights is None:
@@ -41,7 +41,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     return result.reshape(shape).astype(dtype, copy=False)
 
 
-def _looked_up(values, ids, padding_idx):
+def _look_up_rows(values, ids, padding_idx):
     """The rows that were reduced, as a matrix."""
     values, ids, padding_idx = rows_to_read(values, ids, padding_idx)
     x = matrix(upcast(values))

@@ -8,7 +8,7 @@ from ....arrays import matrix
 from ....jit import jitable, parallel_kernel, prange, settings
 from ...common import random_rounding
 
-_jittered = jitable(random_rounding.jittered)
+_jittered = jitable(random_rounding.jitter_value)
 
 
 @parallel_kernel

@@ -8,11 +8,12 @@ import numpy as np
 
 from ....arrays import output
 from ....jit import jitable, parallel_kernel, prange, settings, simd
-from .device import rounded
+from .device import round_like
 from .flat_kernels import LANES
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-CHUNK = 1 << 12  # numbers; the same numbers go through the same lanes for any number of threads
+# The same elements go through the same lanes for any number of threads.
+CHUNK = 1 << 12
 
 
 @functools.cache
@@ -46,13 +47,13 @@ def _kernel(step, count):
 
 
 @functools.cache
-def _few(step, count, kind):
+def compiled_small_map(step, count, kind):
     """Compiled code of ``_kernel`` for few numbers: the look at the types of a tuple takes a microsecond."""
     row = np.empty((1, 0), kind)
     return _kernel(step, count).entry((row,) * count, row)
 
 
-def in_one_type(*arrays):
+def to_common_type(*arrays):
     """Arrays in the widest of their types, at least float32 and at most float64: the type, then C-contiguous arrays."""
     kind = arrays[0].dtype
     if kind not in (_FLOAT32, _FLOAT64) or any(x.dtype is not kind for x in arrays):
@@ -68,12 +69,12 @@ def map_numbers(step, *arrays):
     In the type of the first array, computed in the widest of all. One pass, where NumPy makes one per operation.
     Kernels are kept by ``step``: make it a function of a module.
     """
-    (kind, *rows), like = in_one_type(*arrays), arrays[0]
+    (kind, *rows), like = to_common_type(*arrays), arrays[0]
     out = output(like.shape, kind)
     if out.size:
         rows, target = tuple([x.reshape(1, -1) for x in rows]), out.reshape(1, -1)
         if out.size < settings.parallel_from:
-            _few(step, len(rows), kind)(rows, target)
+            compiled_small_map(step, len(rows), kind)(rows, target)
         else:
             _kernel(step, len(rows))(out.size, rows, target)
-    return out if like.dtype is kind else rounded(like, out)
+    return out if like.dtype is kind else round_like(like, out)

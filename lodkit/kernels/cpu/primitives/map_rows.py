@@ -50,7 +50,8 @@ def map_rows(step, rows, by, offsets, out, is_number=False):
     ``by`` has an item per segment, or a number. Kernels are kept by ``step``: make it a function of a module.
     """
     kind = np.dtype(np.float32) if out.dtype == np.float16 else out.dtype
-    source, to, by = matrix(rows), matrix(out), matrix(by.astype(kind, copy=False))  # lengths, sums: not to float16
+    # ``by`` holds lengths or sums, which float16 would round.
+    source, to, by = matrix(rows), matrix(out), matrix(by.astype(kind, copy=False))
     columns = source.shape[1]
     if is_number or columns == 1:
         flat = source.reshape(1, -1), by, offsets, columns, settings.chunk_rows, to.reshape(1, -1)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-FEW = 7  # rows whose products are vectors' with a matrix: BLAS would pack the matrix first, which takes longer
-BLOCK = 1 << 20  # bytes of products that are made before they are used, while they are in the cache
+# BLAS packs the matrix first, which takes longer than the products of a few vectors with it.
+MAX_VECTOR_ROWS = 7
+# Bytes of products that are made before they are used, while they are in the cache.
+BLOCK = 1 << 20
 
 
 def matmul(a, b, out=None, transpose=""):
@@ -13,7 +15,7 @@ def matmul(a, b, out=None, transpose=""):
     a, b = a.T if transpose == "left" else a, b.T if transpose == "right" else b
     if out is None:
         return np.matmul(a, b)
-    if len(a) > FEW:
+    if len(a) > MAX_VECTOR_ROWS:
         return np.dot(a, b, out=out)
     for i in range(len(a)):
         np.dot(a[i], b, out=out[i])

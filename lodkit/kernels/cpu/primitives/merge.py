@@ -78,7 +78,8 @@ def table_grad(table, ids, rows, padding_idx, is_sparse):
     flat = ids
     if ids.ndim != 1:
         flat, rows = ids.reshape(-1), rows.reshape(ids.size, *table.shape[1:])
-    if rows.dtype is not table.dtype:  # 150 ns less
+    # Skipping the conversion takes 150 ns less.
+    if rows.dtype is not table.dtype:
         rows = rows.astype(native(table.dtype), copy=False)
     if padding_idx is not None:
         keep = flat != padding_idx

@@ -8,11 +8,12 @@ import numpy as np
 
 from ....arrays import matrix, upcast
 from ....jit import jitable, parallel_kernel, prange, simd
-from ...common.optimizer_steps import adjusted
+from ...common.optimizer_steps import adjust
 from .update import rule_numbers
 from .update_states import LANES, states_of
 
-CHUNK = 1 << 14  # numbers; fixed, for the same bits whatever else is tuned
+# A fixed number of elements: the same bits however the rest is tuned.
+CHUNK = 1 << 14
 
 
 @jitable(inline=True)
@@ -49,7 +50,7 @@ def _squares_of(step, width, count, adjusts):
         for j in range(start, stop, width):
             p, g = simd.load(param, 0, j, width), simd.load(grad, 0, j, width)
             before = _add_squares(before, p)
-            p, g = adjusted(p, g, numbers) if adjusts else (p, g)
+            p, g = adjust(p, g, numbers) if adjusts else (p, g)
             after = _add_squares(after, step(p, read(states, 0, j), g, simd.mul(g, g), numbers)[0])
         return simd.lane(simd.reduce(simd.add, before), 0), simd.lane(simd.reduce(simd.add, after), 0)
 

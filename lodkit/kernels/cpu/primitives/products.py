@@ -13,7 +13,7 @@ from ....jit import jitable, simd
 
 #: Rows of results in registers at once, each one vector: 6 fill the registers of AVX2 with room for the factors.
 ROWS = 6
-FEW = 4  # columns that are transposed at once
+TRANSPOSED_COLUMNS = 4
 LANES = {"float32": 16, "float64": 8}
 
 
@@ -83,7 +83,7 @@ def _pack(width):
 def _columns(count, step):
     """Reader of FEW columns of ``count`` rows, ``step`` apart: the first column's elements, the second's ..."""
     if count == 1:
-        return jitable(lambda x, i, last, j: simd.load(x, min(i, last), j, FEW), inline=True, nrt=False)
+        return jitable(lambda x, i, last, j: simd.load(x, min(i, last), j, TRANSPOSED_COLUMNS), inline=True, nrt=False)
     half = _columns(count // 2, step * 2)
     return jitable(
         lambda x, i, last, j: simd.paired(half(x, i, last, j), half(x, i + step, last, j)), inline=True, nrt=False
@@ -99,10 +99,10 @@ def _pack_turned(width):
 
         Lanes behind the last row repeat it.
         """
-        last, whole = first + rows - 1, columns - columns % FEW
+        last, whole = first + rows - 1, columns - columns % TRANSPOSED_COLUMNS
         for r in range(0, rows, width):
             at = r // width * columns
-            for k in range(0, whole, FEW):
+            for k in range(0, whole, TRANSPOSED_COLUMNS):
                 lanes = read(x, first + r, last, j + k)
                 simd.store(out, at + k, 0, simd.low(simd.low(lanes)))
                 simd.store(out, at + k + 1, 0, simd.high(simd.low(lanes)))

@@ -18,7 +18,7 @@ from ....jit.reducers import REDUCERS, Divisor, root_of
 from .templates import fill, segment_kernel
 
 #: Functions of vectors and numbers, of which Numba makes one version without reference counts.
-uncounted = jitable(inline=True, nrt=False)
+inline_without_nrt = jitable(inline=True, nrt=False)
 TILE = 16  # chunks in a tile of a long segment
 BAD_IDS, TOO_LONG = 1, 2
 
@@ -48,29 +48,29 @@ NO_PREFETCH = Prefetch()
 
 @functools.cache
 def access(width, gather, prefetch):
-    """Row of the i-th value, and a prefetch of the value ``fetch`` rows later, which must be there (``rows_left_by``),
-    and of the one ``near`` rows later.
+    """Return the row of the i-th value; prefetch rows i + distance and i + near_distance.
 
-    ``gather`` says that rows go by ids: such a row may begin amid a cache line, and the line that it ends in is fetched
-    too. (To find that out per call took longer: 20 us behind a table that fills the caches.)
+    The caller guarantees that they exist (``rows_left_by``). With ``gather`` rows go by ids: such a row may begin
+    amid a cache line, and the line that it ends in is fetched too. (To find that out per call took longer: 20 us
+    behind a table that fills the caches.)
     """
     level, alternate, again = prefetch
 
-    @uncounted
-    def row_of(values, ids, i, j, fetch, near):
+    @inline_without_nrt
+    def row_of(values, ids, i, j, distance, near_distance):
         if level:
-            simd.prefetch_lanes(values, i + fetch, j, width, False, level)
+            simd.prefetch_lanes(values, i + distance, j, width, False, level)
         return i
 
-    @uncounted
-    def gathered_row_of(values, ids, i, j, fetch, near):
-        simd.rolled()
+    @inline_without_nrt
+    def gathered_row_of(values, ids, i, j, distance, near_distance):
+        simd.keep_loop_rolled()
         if alternate:
-            simd.prefetch_alternate(values, ids[np.uint64(i + fetch)], j, width, level)
+            simd.prefetch_alternate(values, ids[np.uint64(i + distance)], j, width, level)
         elif level:
-            simd.prefetch_lanes(values, ids[np.uint64(i + fetch)], j, width, True, level)
+            simd.prefetch_lanes(values, ids[np.uint64(i + distance)], j, width, True, level)
         if again:
-            simd.prefetch_lanes(values, ids[np.uint64(i + near)], j, width, True, level)
+            simd.prefetch_lanes(values, ids[np.uint64(i + near_distance)], j, width, True, level)
         return ids[np.uint64(i)]
 
     return gathered_row_of if gather else row_of
@@ -78,30 +78,31 @@ def access(width, gather, prefetch):
 
 @functools.cache
 def rows_left_by(gather):
-    """Rows ahead, or as many as there are behind a block of a segment, if those are fewer.
+    """Clamp prefetch distances to the number of rows behind a block of a segment.
 
     Clamped row by row, bags of 16 to 48 columns took 1.1 to 1.25 of the time (znver5); by the whole segment, a long one
     would end in rows that nobody prefetched.
     """
 
-    @uncounted
-    def rows_left(values, ids, stop, fetch, near):
+    @inline_without_nrt
+    def rows_left(values, ids, stop, distance, near_distance):
         left = (len(ids) if gather else len(values)) - stop
-        return min(fetch, left), min(near, left)
+        return min(distance, left), min(near_distance, left)
 
     return rows_left
 
 
 @functools.cache
 def _reader(width, gather, padded, prefetch):
-    """Reader of W columns of the row of the i-th value: zeros of a padding row."""
+    """Make a reader of W columns of the row of the i-th value: zeros of a padding row."""
     row_of = access(width, gather, prefetch)
 
-    @uncounted
-    def read(values, ids, padding, i, j, fetch, near):
-        row = row_of(values, ids, i, j, fetch, near)
+    @inline_without_nrt
+    def read(values, ids, padding, i, j, distance, near_distance):
+        row = row_of(values, ids, i, j, distance, near_distance)
         if gather and np.uint64(row) >= np.uint64(len(values)):
-            row = 0  # another thread wrote the id since it was checked
+            # Another thread wrote the id since it was checked.
+            row = 0
         x = simd.load(values, row, j, width)
         return simd.full(values, width, 0.0) if padded and row == padding else x
 
@@ -110,7 +111,7 @@ def _reader(width, gather, padded, prefetch):
 
 @functools.cache
 def _sums(reducer, width, gather, weighted, padded, prefetch):
-    """The sum of W columns from j on: of a block of rows in the type of the values, of more in double precision.
+    """Sum W columns from j on: a block of rows in the type of the values, more in double precision.
 
     Or the product: what the reducer's steps give. A padding row reads as zeros. Ids outside the table are left out and
     counted here, where they are read anyway: a pass before took 5 % of a bag's time.
@@ -118,12 +119,12 @@ def _sums(reducer, width, gather, weighted, padded, prefetch):
     row_of, step, zero = access(width, gather, prefetch), simd.STEPS[reducer.step], reducer.start
     rows_left = rows_left_by(gather)
 
-    @uncounted
-    def block_sum(values, ids, weights, padding, start, stop, j, fetch, near):
-        fetch, near = rows_left(values, ids, stop, fetch, near)
+    @inline_without_nrt
+    def block_sum(values, ids, weights, padding, start, stop, j, distance, near_distance):
+        distance, near_distance = rows_left(values, ids, stop, distance, near_distance)
         result, bad, i = simd.full(values, width, zero), 0, start
         while i < stop:
-            row = row_of(values, ids, i, j, fetch, near)
+            row = row_of(values, ids, i, j, distance, near_distance)
             if gather and np.uint64(row) >= np.uint64(len(values)):
                 bad += 1
             elif not (padded and row == padding):
@@ -138,11 +139,11 @@ def _sums(reducer, width, gather, weighted, padded, prefetch):
         return result, bad
 
     @jitable(nrt=False)
-    def long_sum(values, ids, weights, padding, start, stop, j, block, fetch, near):
+    def long_sum(values, ids, weights, padding, start, stop, j, block, distance, near_distance):
         result, bad = simd.widen(simd.full(values, width, zero)), 0
         for first in range(start, stop, block):
             last = min(first + block, stop)
-            part, more = block_sum(values, ids, weights, padding, first, last, j, fetch, near)
+            part, more = block_sum(values, ids, weights, padding, first, last, j, distance, near_distance)
             result, bad = step(result, simd.widen(part)), bad + more
         return result, bad
 
@@ -152,8 +153,8 @@ def _sums(reducer, width, gather, weighted, padded, prefetch):
 jitable(root_of, nrt=False)
 
 
-@uncounted
-def divided(total, weight, divisor):
+@inline_without_nrt
+def divide_total(total, weight, divisor):
     if divisor == Divisor.NOTHING:
         return total
     return simd.div(total, simd.like(total, weight if divisor == Divisor.WEIGHT else root_of(weight)))
@@ -161,7 +162,7 @@ def divided(total, weight, divisor):
 
 @jitable
 def weight_of(weights, start, stop):
-    """Sum of the weights of a segment."""
+    """Sum the weights of a segment."""
     result = 0.0
     for i in range(start, stop):
         result += weights[i]
@@ -169,8 +170,8 @@ def weight_of(weights, start, stop):
 
 
 @jitable
-def outside(ids, start, stop, height):
-    """Number of ids that are no rows."""
+def count_outside(ids, start, stop, height):
+    """Count ids that are no rows."""
     bad = 0
     for i in range(start, stop):
         bad += np.uint64(ids[i]) >= np.uint64(height)
@@ -187,17 +188,18 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides, prefetch):
     """
     block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, prefetch)
 
-    @uncounted
+    @inline_without_nrt
     def quotient(total, weight, offsets, s, divisor):
         """Of a total and its weight. A length is read here: were it computed before the loop of strips, LLVM would take
         its root there, for sums too, and one of 8 columns would take 1.2 of the time.
         """
         if divisor == Divisor.NOTHING:
             return total
-        return divided(total, weight if divides else float(offsets[s + 1] - offsets[s]), divisor)
+        return divide_total(total, weight if divides else float(offsets[s + 1] - offsets[s]), divisor)
 
-    @parallel_kernel  # as the body of a segment_kernel it takes 3 % more time, and a quarter more to compile
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out):
+    # As the body of a segment_kernel it takes 3 % more time, and a quarter more to compile.
+    @parallel_kernel
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
         columns, bad, long = out.shape[1], 0, 0
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
@@ -208,16 +210,16 @@ def sum_kernel(reduce, width, gather, weighted, padded, divides, prefetch):
                 weight = weight_of(weights, start, stop) if divides else 1.0
                 if start == stop or weight == 0:
                     if gather:
-                        bad += outside(ids, start, stop, len(values))
+                        bad += count_outside(ids, start, stop, len(values))
                     fill(out, s, pad)
                     continue
                 for at in range(0, columns, width):
                     j = min(at, columns - width)
                     if stop - start <= block:
-                        total, more = block_sum(values, ids, weights, padding, start, stop, j, fetch, near)
+                        total, more = block_sum(values, ids, weights, padding, start, stop, j, distance, near_distance)
                         simd.store(out, s, j, quotient(total, weight, offsets, s, divisor))
                     else:
-                        given = values, ids, weights, padding, start, stop, j, block, fetch, near
+                        given = values, ids, weights, padding, start, stop, j, block, distance, near_distance
                         double, more = long_sum(*given)
                         simd.store(out, s, j, quotient(double, weight, offsets, s, divisor))
                     bad += more
@@ -232,13 +234,13 @@ def extreme_kernel(reduce, width, gather, padded, prefetch):
     read, step = _reader(width, gather, padded, prefetch), simd.STEPS[REDUCERS[reduce].step]
     read_only, rows_left = _reader(width, gather, padded, NO_PREFETCH), rows_left_by(gather)
 
-    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, near, out):
+    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, distance, near_distance, out):
         best = read_only(values, ids, padding, start, j, 0, 0)
         for first in range(start + 1, stop, block):
             last = min(first + block, stop)
-            ahead, then = rows_left(values, ids, last, fetch, near)
+            block_distance, block_near = rows_left(values, ids, last, distance, near_distance)
             for i in range(first, last):
-                best = step(best, read(values, ids, padding, i, j, ahead, then))
+                best = step(best, read(values, ids, padding, i, j, block_distance, block_near))
         simd.store(out, s, j, best)
 
     return segment_kernel(body, width)
@@ -254,32 +256,32 @@ def logsumexp_kernel(width, gather, padded, prefetch):
     """
     row_of, rows_left = access(width, gather, prefetch), rows_left_by(gather)
 
-    @uncounted
-    def read(values, ids, padding, i, j, ahead, then):
-        row = row_of(values, ids, i, j, ahead, then)
+    @inline_without_nrt
+    def read(values, ids, padding, i, j, block_distance, block_near):
+        row = row_of(values, ids, i, j, block_distance, block_near)
         if gather and np.uint64(row) >= np.uint64(len(values)):
             return simd.full(values, width, -np.inf)
         x = simd.load(values, row, j, width)
         return simd.full(values, width, 0.0) if padded and row == padding else x
 
-    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, near, out):
+    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, distance, near_distance, out):
         top = simd.full(values, width, -np.inf)
         for first in range(start, stop, block):
             last = min(first + block, stop)
-            ahead, then = rows_left(values, ids, last, fetch, near)
+            block_distance, block_near = rows_left(values, ids, last, distance, near_distance)
             for i in range(first, last):
-                top = simd.larger(top, read(values, ids, padding, i, j, ahead, then))
-        shift = simd.finite(top)
+                top = simd.larger(top, read(values, ids, padding, i, j, block_distance, block_near))
+        shift = simd.zero_nonfinite(top)
         total = simd.widen(simd.full(values, width, 0.0))
         for first in range(start, stop, block):
             last, partial = min(first + block, stop), simd.full(values, width, 0.0)
-            ahead, then = rows_left(values, ids, last, fetch, near)
+            block_distance, block_near = rows_left(values, ids, last, distance, near_distance)
             for i in range(first, last):
-                x = read(values, ids, padding, i, j, ahead, then)
+                x = read(values, ids, padding, i, j, block_distance, block_near)
                 partial = simd.add(partial, simd.exp(simd.sub(x, shift)))
             total = simd.add(total, simd.widen(partial))
         # In the type of the result: for a tile of a long segment double precision, since a mean is a difference of it.
-        total, shift = simd.narrow(out, divided(total, weight, divisor)), simd.narrow(out, simd.widen(shift))
+        total, shift = simd.narrow(out, divide_total(total, weight, divisor)), simd.narrow(out, simd.widen(shift))
         simd.store(out, s, j, simd.add(simd.log(total), shift))
 
     return segment_kernel(body, width)
@@ -297,4 +299,4 @@ def divide_rows(total, weight, pad, divisor, logs, out):
             if logs:
                 simd.store(out, s, d, simd.sub(x, simd.log(simd.like(x, weight[s]))))
             else:
-                simd.store(out, s, d, divided(x, weight[s], divisor))
+                simd.store(out, s, d, divide_total(x, weight[s], divisor))

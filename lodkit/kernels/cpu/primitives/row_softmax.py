@@ -9,9 +9,9 @@ import numpy as np
 
 from ....arrays import output
 from ....jit import jitable, parallel_kernel, prange, simd
-from .device import rounded
+from .device import round_like
 from .flat_kernels import LANES
-from .map_numbers import in_one_type
+from .map_numbers import to_common_type
 
 CHUNK = 1 << 14  # numbers
 BLOCK = 64 * LANES  # numbers that are summed in their own type
@@ -139,7 +139,8 @@ def _gradients(x, labels, grad, chunk, out):
         for i in range(c * chunk, min(rows, (c + 1) * chunk)):
             by = _number(grad, i, 0)
             top, total = _put_shares(x, i, by, out)
-            by_label = (_share(_number(x, i, labels[i]), top, total) - 1) * by  # rounded once
+            # The difference is rounded once.
+            by_label = (_share(_number(x, i, labels[i]), top, total) - 1) * by
             simd.store(out, i, labels[i], simd.full(out, 1, by_label))
 
 
@@ -151,39 +152,39 @@ def _rows(x):
 
 def softmax_last(x):
     """The softmax along the last axis."""
-    kind, y = in_one_type(x)
+    kind, y = to_common_type(x)
     out = output(x.shape, kind)
     if out.size:
         (rows, chunk), (target, _) = _rows(y), _rows(out)
         _softmax(4 * out.size, rows, chunk, target)
-    return rounded(x, out)
+    return round_like(x, out)
 
 
 def softmax_grad_last(y, grad):
     """The gradient of ``softmax_last``, by its result: ``(grad - sum(grad * y)) * y``."""
-    kind, shares, grad = in_one_type(y, grad)
+    kind, shares, grad = to_common_type(y, grad)
     out = output(y.shape, kind)
     if out.size:
         (rows, chunk), (grads, _), (target, _) = map(_rows, (shares, grad, out))
         _differentiate(2 * out.size, rows, grads, chunk, target)
-    return rounded(y, out)
+    return round_like(y, out)
 
 
 def cross_entropy(x, labels):
     """Minus the logarithm of the softmax of each row at its label, ``(rows, 1)``; labels are checked."""
-    kind, y = in_one_type(x)
+    kind, y = to_common_type(x)
     out = output((len(x), 1), kind)
     if out.size:
         rows, chunk = _rows(y)
         _losses(4 * x.size, rows, labels, chunk, out)
-    return rounded(x, out)
+    return round_like(x, out)
 
 
 def cross_entropy_grad(x, labels, grad):
     """The gradient of ``cross_entropy`` by x."""
-    kind, y, grad = in_one_type(x, grad)
+    kind, y, grad = to_common_type(x, grad)
     out = output(x.shape, kind)
     if out.size:
         rows, chunk = _rows(y)
         _gradients(4 * x.size, rows, labels, grad, chunk, out)
-    return rounded(x, out)
+    return round_like(x, out)

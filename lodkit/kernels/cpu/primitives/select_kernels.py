@@ -16,7 +16,7 @@ def end_kernel(last):
     """Kernel of the last row of every segment, or of the first."""
 
     @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
         for s in prange(len(out)):
             start, stop = offsets[s], offsets[s + 1]
             row = stop - 1 if last else start

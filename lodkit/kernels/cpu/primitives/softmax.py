@@ -11,7 +11,8 @@ from .reduce import TILE, reduce_rows, width_of
 from .softmax_kernels import FLAT, gradient_kernel, products_kernel, rescale_kernel, softmax_kernel
 
 NOTHING = np.empty((0, 0))
-WIDEST = 64  # lanes: with more, the temporaries of exp leave the registers
+# With more lanes the temporaries of exp leave the registers.
+WIDEST = 64
 
 
 def strip_width(columns):
@@ -50,7 +51,8 @@ def softmax_rows(values, offsets, logs, out):
         return
     tiles, tile_offsets = long
     tops, totals = np.empty((2, len(tiles) - 1, columns))
-    result = np.empty(out.shape, np.float32) if out.dtype == np.uint16 else out  # halves are rounded once
+    # Halves are rounded once, at the end.
+    result = np.empty(out.shape, np.float32) if out.dtype == np.uint16 else out
     kernel(values.size * 8, x, tiles, logs, *sizes, tops, totals, _as_strips(result, width))
     rescale_kernel(logs)(values.size, tiles, _factors(tops, totals, tile_offsets, logs), result)
     if result is not out:
@@ -59,17 +61,17 @@ def softmax_rows(values, offsets, logs, out):
 
 def _factors(tops, totals, tile_offsets, logs):
     """The share of each tile in its segment, or its logarithm."""
-    best = _over_tiles("max", tops, tile_offsets)
+    best = _reduce_tiles("max", tops, tile_offsets)
     with np.errstate(all="ignore"):
         shift = np.where(tops == best, 0.0, tops - best)
         parts = np.exp(shift) * totals
-        whole = _over_tiles("sum", parts, tile_offsets)
+        whole = _reduce_tiles("sum", parts, tile_offsets)
         if logs:
             return np.where(whole == 0, -np.inf, shift + np.log(totals / whole))
         return np.where(whole == 0, 0.0, parts / whole)
 
 
-def _over_tiles(reduce, partial, tile_offsets):
+def _reduce_tiles(reduce, partial, tile_offsets):
     """The reduction over all tiles of a segment, for each of them."""
     out = np.empty((len(tile_offsets) - 1, partial.shape[1]))
     reduce_rows(reduce, partial, None, None, None, tile_offsets, np.float64(0), out)
@@ -105,7 +107,7 @@ def softmax_grad_rows(y, grad, offsets, logs, out):
     totals = NOTHING
     if long is not None:
         offsets, tile_offsets = long
-        totals = _over_tiles("sum", sums_of_products(y, grad, offsets, logs), tile_offsets)
+        totals = _reduce_tiles("sum", sums_of_products(y, grad, offsets, logs), tile_offsets)
     kernel = gradient_kernel(width, logs)
     x, g, out = (_as_strips(a, width) for a in (y, grad, out))
     kernel(y.size * 4, x, g, offsets, settings.chunk_rows, settings.block_rows, totals, out)

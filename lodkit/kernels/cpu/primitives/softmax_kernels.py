@@ -15,7 +15,8 @@ from ....jit.tuning import tuning
 from .flat_kernels import FIRST_LEVEL, LANES
 
 AHEAD = tuning.sums_ahead
-FLAT = 0  # the width that stands for one column, whose values come as ``(1, rows)``
+# The width that stands for a single column, whose values come as ``(1, rows)``.
+FLAT = 0
 
 
 @functools.cache
@@ -47,7 +48,7 @@ def _access(width):
 
 
 @functools.cache
-def _across(width, step):
+def _lane_combiner(width, step):
     """Combiner of the lanes of a single column into one; columns side by side stay apart."""
     flat = width == FLAT
 
@@ -59,7 +60,7 @@ def _across(width, step):
 
 
 @functools.cache
-def _along(width):
+def _lane_broadcast(width):
     """Broadcast of one lane over a run."""
     flat = width == FLAT
 
@@ -80,7 +81,7 @@ def _part(x, top):
 
 @functools.cache
 def _odd_column(flat):
-    """One column of a segment, number by number, where a maximum is infinite or NaN: the laws are kept here."""
+    """Make the scalar path of a column with an infinite or NaN maximum; it keeps the laws of logsumexp and softmax."""
     larger = jitable(reducers.larger)
 
     @jitable
@@ -117,8 +118,8 @@ def softmax_kernel(width):
     over a NaN, whose exponential makes the total NaN.
     """
     flat = width == FLAT
-    (read, fetch, write, step, lanes), along = _access(width), _along(width)
-    largest, added, odd_column = _across(width, simd.larger), _across(width, simd.add), _odd_column(flat)
+    (read, fetch, write, step, lanes), along = _access(width), _lane_broadcast(width)
+    largest, added, odd_column = _lane_combiner(width, simd.larger), _lane_combiner(width, simd.add), _odd_column(flat)
 
     @jitable
     def largest_of(values, start, stop, j):
@@ -160,7 +161,7 @@ def softmax_kernel(width):
                 for at in range(0, columns if start < stop else 0, lanes):
                     j = max(0, min(at, columns - lanes))
                     top = largest_of(values, start, stop, j)
-                    odd = not simd.all_finite(top)
+                    odd = not simd.is_finite(top)
                     total = simd.widen(top)
                     if not odd:
                         total = total_of(values, start, stop, j, top, block)
@@ -213,7 +214,7 @@ def products_kernel(width, logs):
 
 @functools.cache
 def _total_of(width, logs):
-    (read, _, _, step, lanes), added = _access(width), _across(width, simd.add)
+    (read, _, _, step, lanes), added = _access(width), _lane_combiner(width, simd.add)
 
     @jitable
     def total_of(out, grad, start, stop, j, block):
@@ -222,7 +223,7 @@ def _total_of(width, logs):
             partial = simd.full(out, lanes, 0.0)
             for i in range(first, min(first + step * block, stop), step):
                 y, g = read(out, i, stop, j, 0.0), read(grad, i, stop, j, 0.0)
-                partial = simd.add(partial, simd.unless_minus_inf(g, y)) if logs else simd.fma(y, g, partial)
+                partial = simd.add(partial, simd.zero_at_minus_inf(g, y)) if logs else simd.fma(y, g, partial)
             total = simd.add(total, simd.widen(partial))
         return added(out, total)
 
@@ -235,7 +236,7 @@ def gradient_kernel(width, logs):
     are given.
     """
     flat = width == FLAT
-    (read, _, write, step, lanes), along, total_of = _access(width), _along(width), _total_of(width, logs)
+    (read, _, write, step, lanes), along, total_of = _access(width), _lane_broadcast(width), _total_of(width, logs)
 
     @parallel_kernel
     def kernel(out, grad, offsets, chunk, block, totals, result):
@@ -252,7 +253,7 @@ def gradient_kernel(width, logs):
                     for i in range(start, stop, step):
                         y, g = read(out, i, stop, j, 0.0), read(grad, i, stop, j, 0.0)
                         if logs:
-                            grad_x = simd.sub(simd.unless_minus_inf(g, y), simd.mul(simd.exp(y), total))
+                            grad_x = simd.sub(simd.zero_at_minus_inf(g, y), simd.mul(simd.exp(y), total))
                         else:
                             grad_x = simd.mul(simd.sub(g, total), y)
                         write(result, i, stop, j, grad_x)

@@ -7,7 +7,8 @@ import numpy as np
 from ....jit import lower_bound, njit, parallel_kernel, prange, settings
 
 DIGIT = 11
-FEW_TIMES = 4  # so many times ``settings.few_rows`` numbers for each pass of ours are sorted quicker by NumPy
+# NumPy sorts up to this number times ``settings.few_rows`` elements for each radix pass faster.
+FEW_TIMES = 4
 
 
 @parallel_kernel
@@ -94,7 +95,8 @@ def sort_rows(rows, height):
     return order, starts[: runs + 1], unique[:runs]
 
 
-group_rows = sort_rows  # where a GPU finds runs as it updates by them
+# A GPU finds runs as it updates by them, so there the two differ.
+group_rows = sort_rows
 
 
 def _radix(rows, index_bits, row_bits):
@@ -122,7 +124,8 @@ def _sort_wide(rows):
         bits = min(take, 64 - shift)
         part = rows if order is None else rows[order]
         if shift + bits == 64:
-            part = part ^ np.int64(-1 << 63)  # negative numbers before others
+            # Negative numbers come before others.
+            part = part ^ np.int64(-1 << 63)
         here = _radix((part >> shift) & ((1 << bits) - 1), index_bits, bits) & mask
         order = here if order is None else order[here]
     return _runs_in(rows, order)

@@ -37,7 +37,8 @@ def steps(width):
             top = simd.maximum(top, simd.load(strip, i, j, width))
         top = simd.reduce(simd.maximum, top)
         most = simd.lane(top, 0)
-        if np.isinf(most):  # k entries of +inf get 1/k each, entries of -inf 0
+        # k entries of +inf get 1/k each, entries of -inf 0.
+        if np.isinf(most):
             for j in range(limit):
                 strip[i, j] = most > 0 and strip[i, j] == most
         else:
@@ -66,7 +67,7 @@ def steps(width):
 
 
 @jitable
-def up(number, step):
+def round_up(number, step):
     """The next multiple."""
     return (number + step - 1) // step * step
 
@@ -84,11 +85,11 @@ def copy(x, i, j, columns, factor, out, row, to):
 
 
 @jitable(nrt=False)
-def finite(x, first, rows, j, columns):
+def is_finite(x, first, rows, j, columns):
     """True if no element of ``x[first : first + rows, j : j + columns]`` is infinite or NaN."""
     for i in range(first, first + rows):
         for k in range(0, columns, STEP):
-            if not simd.all_finite(simd.load_first(x, i, j + k, STEP, columns - k, 0)):
+            if not simd.is_finite(simd.load_first(x, i, j + k, STEP, columns - k, 0)):
                 return False
     return True
 

@@ -32,7 +32,8 @@ def row_kernel(body, width=0):
         for k in prange((rows + chunk - 1) // chunk):
             s = lower_bound(offsets, k * chunk + 1) - 1
             for i in range(k * chunk, min(rows, (k + 1) * chunk)):
-                while offsets[s + 1] <= i:  # a call of ``advance`` compiles 40 ms longer
+                # A call of ``advance`` compiles 40 ms longer.
+                while offsets[s + 1] <= i:
                     s += 1
                 for j in range(0, columns, step):
                     body(i, s, min(j, columns - step), a, b, c, offsets, out)
@@ -47,11 +48,11 @@ def fill(out, s, pad):
 
 
 def segment_kernel(body, width):
-    """Make a kernel of ``body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch,
-    near, out)``.
+    """Make a kernel of ``body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, distance,
+    near_distance, out)``.
 
-    It reduces W columns from j on of the rows ``start:stop`` of segment s into row s of ``out``. Call the kernel as
-    ``kernel(num_elements, values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out)``.
+    It reduces W columns from j on of the rows ``start:stop`` of segment s into row s of ``out``. The kernel takes
+    ``num_elements, values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out``.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def segment_kernel(body, width):
     body = jitable(body, inline=True, nrt=False)
 
     @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out):
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
@@ -72,6 +73,21 @@ def segment_kernel(body, width):
                     continue
                 for at in range(0, columns, width):
                     j = min(at, columns - width)
-                    body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, fetch, near, out)
+                    body(
+                        s,
+                        start,
+                        stop,
+                        j,
+                        weight,
+                        values,
+                        ids,
+                        weights,
+                        padding,
+                        divisor,
+                        block,
+                        distance,
+                        near_distance,
+                        out,
+                    )
 
     return kernel

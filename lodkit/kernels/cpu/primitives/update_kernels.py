@@ -1,10 +1,10 @@
 """Templates of all updates of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
 
 An optimizer is a step of ``kernels.common.optimizer_steps``. A parameter's row is read and written once, however many
-gradient rows fall on it. ``count`` is the number of states, which have ``each`` numbers per element of the parameter;
-a gradient row is the ``order[i]``-th of ``value``, times ``scale[i]`` where it is ``weighted``, and ``adjusted`` first
-where a rule ``adjusts``. What a kernel does not read is any array of the type that all its callers pass, so that they
-share its code.
+gradient rows fall on it. ``count`` is the number of states, which have ``state_width`` numbers per element of the
+parameter; a gradient row is the ``order[i]``-th of ``value``, times ``scale[i]`` where it is ``weighted``. The step
+``adjust`` comes first where a rule ``adjusts``. An argument that a kernel does not read is any array of the type that
+all callers pass, so that they share its code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import functools
 import numpy as np
 
 from ....jit import jitable, lower_bound, parallel_kernel, prange, simd
-from ...common.optimizer_steps import adjusted
+from ...common.optimizer_steps import adjust
 from .sort import sort_few
 from .update_states import AGAIN, AHEAD, LANES, LEVEL, fetch_of, row_state_of, states_of
 
@@ -40,7 +40,8 @@ def run_sum_of(width, weighted=False):
     def run_sum(value, order, scale, start, stop, j, block):
         part, left, last = simd.full(value, width, 0), block, len(order) - 1
         if stop - start == 1:
-            return simd.add(part, row(value, order, scale, start, j))  # -0.0 + 0.0 is 0.0
+            # The sum turns -0.0 into 0.0.
+            return simd.add(part, row(value, order, scale, start, j))
         if stop - start <= block:
             for i in range(start, stop):
                 simd.prefetch_lanes(value, order[min(i + AHEAD, last)], j, width, True, LEVEL)
@@ -59,7 +60,7 @@ def run_sum_of(width, weighted=False):
 
 
 @jitable
-def _sorted(at, order, starts):
+def _sorted_runs(at, order, starts):
     """The rows that a kernel updates, and their runs: those given, or of a handful of unsorted rows without any.
 
     In the kernel, so that such an update is one call of compiled code.
@@ -75,18 +76,18 @@ def _sorted(at, order, starts):
 
 
 @functools.cache
-def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, records=False):
+def rows_kernel(step, width, count, state_width, merge, adjusts=False, weighted=False, records_step=False):
     """Kernel of an update by runs of gradient rows; chunks take the runs that start in their rows.
 
-    With ``records`` and without ``merge``, ``taken`` gets the step of each gradient row. Without ``starts`` the rows
-    ``at`` are in any order, and each may be listed several times.
+    With ``records_step`` and without ``merge``, ``applied_step`` gets the step of each gradient row. Without ``starts``
+    the rows ``at`` are in any order, and each may be listed several times.
     """
-    (read, write, _), run_sum = states_of(count, width, each), run_sum_of(width, weighted)
-    fetch = fetch_of(count, width, each, AGAIN)
+    (read, write, _), run_sum = states_of(count, width, state_width), run_sum_of(width, weighted)
+    fetch = fetch_of(count, width, state_width, AGAIN)
 
     @parallel_kernel
-    def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
-        at, order, starts = _sorted(at, order, starts)
+    def kernel(param, states, at, order, starts, value, scale, applied_step, numbers, chunk, block):
+        at, order, starts = _sorted_runs(at, order, starts)
         for c in prange((len(order) + chunk - 1) // chunk):
             for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):
                 row, start, stop = at[u], starts[u], starts[u + 1]
@@ -96,10 +97,10 @@ def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, 
                     for i in range(start, start + 1 if merge else stop):
                         before, g = p, run_sum(value, order, scale, i, stop if merge else i + 1, j, block)
                         if adjusts:
-                            p, g = adjusted(p, g, numbers)
+                            p, g = adjust(p, g, numbers)
                         p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
-                        if records and not merge:
-                            simd.store(taken, order[i], j, simd.sub(before, p))
+                        if records_step and not merge:
+                            simd.store(applied_step, order[i], j, simd.sub(before, p))
                     simd.store(param, row, j, p)
                     write(states, row, j, lanes)
 
@@ -107,12 +108,12 @@ def rows_kernel(step, width, count, each, merge, adjusts=False, weighted=False, 
 
 
 @functools.cache
-def spread_kernel(step, width, count, each, adjusts=False):
+def spread_kernel(step, width, count, state_width, adjusts=False):
     """Kernel of an update of all rows by the runs of those that a gradient lists, in order; others have gradient 0.
 
     A dense gradient would be written and read once more: this takes 0.6 of the time, and none of its memory.
     """
-    (read, write, _), run_sum = states_of(count, width, each), run_sum_of(width)
+    (read, write, _), run_sum = states_of(count, width, state_width), run_sum_of(width)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, numbers, rows, block):
@@ -125,7 +126,7 @@ def spread_kernel(step, width, count, each, adjusts=False):
                     if listed:
                         g = run_sum(value, order, value, starts[u], starts[u + 1], j, block)
                     if adjusts:
-                        p, g = adjusted(p, g, numbers)
+                        p, g = adjust(p, g, numbers)
                     p, lanes = step(p, lanes, g, simd.mul(g, g), numbers)
                     simd.store(param, row, j, p)
                     write(states, row, j, lanes)
@@ -134,18 +135,18 @@ def spread_kernel(step, width, count, each, adjusts=False):
     return kernel
 
 
-def _row_step(step, width, count, keeps, adjusts, weighted):
+def _row_step(step, width, count, has_row_state, adjusts, weighted):
     """A row-wise step: once over the row for the squares, once to update it. Takes and returns the row's number.
 
     The sum of a run's rows stays in ``sums`` between the two.
     """
     (read, write, _), run_sum = states_of(count, width), run_sum_of(width, weighted)
-    *_, spread = row_state_of(count, keeps)
+    *_, spread = row_state_of(count, has_row_state)
 
     @jitable(inline=True)
     def gradient(param, sums, row, j, numbers):
         p, g = simd.load(param, row, j, width), simd.load(sums, 0, j, width)
-        return adjusted(p, g, numbers) if adjusts else (p, g)
+        return adjust(p, g, numbers) if adjusts else (p, g)
 
     @jitable(inline=True, nrt=False)
     def update(param, states, row, number, value, order, scale, start, stop, block, numbers, sums):
@@ -160,7 +161,7 @@ def _row_step(step, width, count, keeps, adjusts, weighted):
             p, lanes = step(p, read(states, row, j) + spread(p, number), g, simd.like(p, mean), numbers)
             simd.store(param, row, j, p)
             write(states, row, j, lanes)
-            if keeps:
+            if has_row_state:
                 after = np.float64(simd.lane(lanes[count], 0))
         return after
 
@@ -173,14 +174,18 @@ def _row_like(param):
 
 
 @functools.cache
-def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=False, again=0):
-    """Kernel of a row-wise update by runs of gradient rows; ``keeps`` where the last state has one number per row."""
-    update = _row_step(step, width, count, keeps, adjusts, weighted)
-    fetch, (load, store, fetch_number, _) = fetch_of(count, width, 1, again), row_state_of(count, keeps)
+def rowwise_kernel(step, width, count, has_row_state, merge, adjusts=False, weighted=False, second_distance=0):
+    """Make the kernel of a row-wise update by runs of gradient rows.
+
+    With ``has_row_state`` the last state has one number per row.
+    """
+    update = _row_step(step, width, count, has_row_state, adjusts, weighted)
+    fetch = fetch_of(count, width, 1, second_distance)
+    load, store, fetch_number, _ = row_state_of(count, has_row_state)
 
     @parallel_kernel
-    def kernel(param, states, at, order, starts, value, scale, taken, numbers, chunk, block):
-        at, order, starts = _sorted(at, order, starts)
+    def kernel(param, states, at, order, starts, value, scale, applied_step, numbers, chunk, block):
+        at, order, starts = _sorted_runs(at, order, starts)
         for c in prange((len(order) + chunk - 1) // chunk):
             sums = _row_like(param)
             for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):
@@ -199,36 +204,36 @@ def rowwise_kernel(step, width, count, keeps, merge, adjusts=False, weighted=Fal
     return kernel
 
 
-def _strip(step, width, count, each, adjusts, records):
-    read, write, _ = states_of(count, width, each)
+def _strip(step, width, count, state_width, adjusts, records_step):
+    read, write, _ = states_of(count, width, state_width)
 
     @jitable(inline=True)
-    def update(param, states, grad, taken, j, numbers):
+    def update(param, states, grad, applied_step, j, numbers):
         before, g = simd.load(param, 0, j, width), simd.load(grad, 0, j, width)
-        p, g = adjusted(before, g, numbers) if adjusts else (before, g)
+        p, g = adjust(before, g, numbers) if adjusts else (before, g)
         p, lanes = step(p, read(states, 0, j), g, simd.mul(g, g), numbers)
         simd.store(param, 0, j, p)
         write(states, 0, j, lanes)
-        if records:
-            simd.store(taken, 0, j, simd.sub(before, p))
+        if records_step:
+            simd.store(applied_step, 0, j, simd.sub(before, p))
 
     return update
 
 
 @functools.cache
-def dense_kernel(step, count, each, adjusts=False, records=False):
+def dense_kernel(step, count, state_width, adjusts=False, records_step=False):
     """Kernel of a dense update; arrays are ``(1, elements)``."""
-    many, one = (_strip(step, width, count, each, adjusts, records) for width in (LANES, 1))
+    many, one = (_strip(step, width, count, state_width, adjusts, records_step) for width in (LANES, 1))
 
     @parallel_kernel
-    def kernel(param, states, grad, taken, numbers, chunk):
+    def kernel(param, states, grad, applied_step, numbers, chunk):
         size = param.shape[1]
         for c in prange((size + chunk - 1) // chunk):
             start, stop = c * chunk, min(size, (c + 1) * chunk)
             whole = stop - (stop - start) % LANES
             for j in range(start, whole, LANES):
-                many(param, states, grad, taken, j, numbers)
+                many(param, states, grad, applied_step, j, numbers)
             for j in range(whole, stop):
-                one(param, states, grad, taken, j, numbers)
+                one(param, states, grad, applied_step, j, numbers)
 
     return kernel

@@ -76,7 +76,10 @@ def find_columns(ids, mask):
 
 
 def find_last(offsets, cells, count):
-    """Cell of each id that is the last of its cell, -1 for others, or outside; and, by cell, -1 for those without."""
+    """Find the last id of each cell.
+
+    Returns, by id, its cell if it is the last of that cell, else -1; and, by cell, -1 for a cell without ids.
+    """
     n, behind = cells.size, fill(cells.like((count,), np.int64), -1)
     _count_behind(n, cells, n, count, behind)
     return _choose.into(cells.like((n,), np.int64), cells, behind, n, count), behind

@@ -11,7 +11,7 @@ from ....jit import simd
 from ....lod import LoDTensor
 from ....lod.offsets import lengths_to_offsets
 from .gather import put_rows
-from .offsets import sent_once
+from .offsets import send_once
 from .reduce import group_of, width_of
 from .row_kernels import segment_of
 
@@ -78,17 +78,19 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     has_rows, is_even, runs_are_even = type(pad) is View, type(slots) is int, type(runs) is int
     if type(runs) is tuple:
         n = count = len(runs[0])
-        sent = source.send(np.concatenate(runs if is_even else [*runs, slots]))  # in one transfer
+        # One transfer for all arrays.
+        sent = source.send(np.concatenate(runs if is_even else [*runs, slots]))
         starts, stops, slots = sent.part(0, n), sent.part(n, 2 * n), slots if is_even else sent.part(2 * n, len(sent))
     else:
-        runs, slots = (sent_once(source, x) if type(x) is np.ndarray else x for x in (runs, slots))
+        runs, slots = (send_once(source, x) if type(x) is np.ndarray else x for x in (runs, slots))
         count = len(slots if runs_are_even else runs) - 1
         starts, stops = runs, runs if runs_are_even else runs.part(1, count + 1)
     columns = out.columns
     width = width_of(columns, source, out, *([pad] if has_rows else []))
     bits = group_of(columns, width)
     if not len(source):
-        source = source.like((1, *source.shape[1:]))  # which is not read, but has an address
+        # The source is not read, but needs an address.
+        source = source.like((1, *source.shape[1:]))
     pad = pad if has_rows else source.compute_dtype.type(pad)
     kernel, rows = _copy_kernel(width, is_even, runs_are_even, has_rows), len(out)
     launch(kernel, rows << bits, source, starts, stops, slots, count, lead, pad, columns, bits, rows, out)

@@ -16,7 +16,7 @@ from ....arrays.cuda import check_vector as check_vector
 from ....arrays.cuda import checked_ids as checked_ids
 from ....arrays.cuda import checked_ids as ids_in_range  # noqa: F401
 from ....arrays.cuda import convert as convert
-from ....arrays.cuda import copied as copied
+from ....arrays.cuda import copy_elements as copy_elements
 from ....arrays.cuda import fill as fill
 from ....arrays.cuda import ids_of as integers
 from ....arrays.cuda import refuse_overlap as refuse_overlap
@@ -34,7 +34,7 @@ def launcher(function):
     def launch(*inputs, **attrs):
         given = views(inputs)
         result = function(sys.modules[__name__], *given, **attrs)
-        return inputs[0] if type(result) is SelectedRows and result is given[0] else _returned(result)
+        return inputs[0] if type(result) is SelectedRows and result is given[0] else _to_array(result)
 
     launch.__kwdefaults__ = function.__kwdefaults__
     return launch
@@ -42,13 +42,14 @@ def launcher(function):
 
 def views(inputs):
     """Inputs as launchers get them."""
-    return list(map(_given, inputs))
+    return list(map(_to_view, inputs))
 
 
-def _given(x):
+def _to_view(x):
     if isinstance(x, LoDTensor):
         if len(x._lod) > 1:
-            x._row_offsets(0)  # kept with x: offsets are sent to the device once
+            # Kept with x, so that offsets are sent to the device once.
+            x._row_offsets(0)
         made = x._wrap(None if x.values is None else view(x.values), x._lod, x._base)
         made._rows = x._rows
         return made
@@ -57,15 +58,15 @@ def _given(x):
     return x if x is None or isinstance(x, RankTable) else view(x)
 
 
-def _returned(x):
+def _to_array(x):
     if isinstance(x, tuple):
-        return tuple(map(_returned, x))
+        return tuple(map(_to_array, x))
     if isinstance(x, LoDTensor):
-        made = x._wrap(_returned(x.values), x._lod, x._base)
+        made = x._wrap(_to_array(x.values), x._lod, x._base)
         made._rows = x._rows
         return made
     if isinstance(x, SelectedRows):
-        return x._wrap(_returned(x._rows), _returned(x.value), x.height, x.is_merged, x._runs)
+        return x._wrap(_to_array(x._rows), _to_array(x.value), x.height, x.is_merged, x._runs)
     return x.array if type(x) is View else x
 
 
@@ -94,26 +95,26 @@ def part(x, start, stop):
     return x.part(start, stop)
 
 
-def joined(arrays):
+def join_rows(arrays):
     """The rows of all arrays, one after another."""
-    return view(memory.joined(arrays))
+    return view(memory.join_rows(arrays))
 
 
-def computing(*arrays):
+def namespace_and_arrays(*arrays):
     """Functions under the names of the array API, and the arrays in the type in which they are computed."""
     xp = arrays[0].library.namespace()
     given = [xp.asarray(x.array) for x in arrays]
     return xp, *(xp.astype(x, xp.float32) if x.dtype == xp.float16 else x for x in given)
 
 
-def rounded(like, *results):
+def round_like(like, *results):
     """Results that were computed so, in the type of ``like``."""
     xp = like.library.namespace()
     found = tuple(xp.astype(x, like.array.dtype, copy=False) for x in results)
     return found if len(found) > 1 else found[0]
 
 
-def contiguous(x):
+def to_contiguous(x):
     """A View itself, whose memory is C-contiguous; one of what the array library computed."""
     return view(x)
 

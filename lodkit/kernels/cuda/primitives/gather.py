@@ -132,7 +132,7 @@ def _is_other(i, numbers, number, kept):
     kept[i] = 1 if vector.number(numbers, i) != number else 0
 
 
-def others_than(number, numbers):
+def differs_from(number, numbers):
     """1 for each element that is not ``number``, else 0."""
     return _is_other.into(numbers.like((numbers.size,), np.int64), numbers, numbers.compute_dtype.type(number))
 
@@ -147,10 +147,10 @@ def _list_kept(i, starts, order):
 def positions_of(kept):
     """Positions of ones in a vector of 0 and 1, ascending. Synchronises, to read their number."""
     n, starts = kept.size, offsets_of(kept)
-    return listed(starts, int(starts.part(n, n + 1).read()[0]))
+    return list_ones(starts, int(starts.part(n, n + 1).read()[0]))
 
 
-def listed(starts, count):
+def list_ones(starts, count):
     """Positions of ones, ascending, from running sums of 0 and 1 that start at 0 and end at ``count``."""
     order, n = starts.like((count,), np.int64), starts.size - 1
     _list_kept(n, starts, order)
@@ -159,5 +159,5 @@ def listed(starts, count):
 
 def rows_without(padding, ids, rows):
     """Ids other than ``padding``, and their rows. Synchronises with the device."""
-    order = positions_of(others_than(padding, ids))
+    order = positions_of(differs_from(padding, ids))
     return take(ids, order), take(rows, order)

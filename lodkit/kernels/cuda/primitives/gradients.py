@@ -17,12 +17,12 @@ from .reduce_kernels import WARP
 ENDS = {"first": 0, "last": 1}
 
 
-def computing_as(values, other):
+def upcast_like(values, other):
     """``other``, converted unless its compute dtype is that of ``values``."""
     return other if other.compute_dtype == values.compute_dtype else convert(other, values.dtype)
 
 
-def over_rows(kernel, width, offsets, out, *abc, ids=None, padding_idx=None, height=0):
+def launch_rows(kernel, width, offsets, out, *abc, ids=None, padding_idx=None, height=0):
     """Launch a kernel of ``row_kernels`` over all rows of the segments; unused arrays may be None."""
     columns, rows, some = out.columns, offsets.rows, offsets.offsets
     arrays = (some if x is None else x for x in (*abc, None, None, None)[:3])
@@ -34,7 +34,7 @@ def over_rows(kernel, width, offsets, out, *abc, ids=None, padding_idx=None, hei
 def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the reduced rows, ``values[ids]``, or all values where ids is None: a View, a row for each."""
     dtype = check_values(values.dtype, "the gradient", floating=True)
-    grad, offsets = computing_as(values, view(grad)), offsets_like(values, offsets)
+    grad, offsets = upcast_like(values, view(grad)), offsets_like(values, offsets)
     check_grad_output(values, offsets.offsets, out, grad)
     shape, columns = (offsets.rows, *values.shape[1:]), values.columns
     result = values.like(shape)
@@ -43,12 +43,12 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
             found = values.like(shape)
             gather(values, ids, padding_idx, found)
             values = found
-        (_others if reduce == "prod" else _shares)(values, offsets, grad, result)
+        (_prod_grad if reduce == "prod" else _shares)(values, offsets, grad, result)
     elif reduce in ENDS:
-        over_rows(kernels.place_kernel(ENDS[reduce]), 1, offsets, result, grad)
+        launch_rows(kernels.place_kernel(ENDS[reduce]), 1, offsets, result, grad)
     elif reduce in ("max", "min"):
         where = argreduce_rows(reduce, values, ids, padding_idx, offsets, grad.shape)
-        over_rows(kernels.place_kernel(2), 1, offsets, result, grad, where)
+        launch_rows(kernels.place_kernel(2), 1, offsets, result, grad, where)
     elif reduce not in ("sum", "mean", "sqrt"):
         raise KeyError(reduce)
     else:
@@ -56,7 +56,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
         divisor = None if REDUCERS[reduce].divisor is None else "rows" if totals is None else "totals"
         width = width_of(columns, grad, result)
         kernel = kernels.spread_kernel(width, weights is not None, divisor, reduce == "sqrt")
-        over_rows(kernel, width, offsets, result, grad, weights, totals)
+        launch_rows(kernel, width, offsets, result, grad, weights, totals)
     return result
 
 
@@ -65,7 +65,7 @@ def exponentials_of(values, offsets):
     dtype, shape = values.compute_dtype, (len(offsets), *values.shape[1:])
     tops, totals, exponentials = values.like(shape, dtype), values.like(shape, dtype), values.like(values.shape, dtype)
     reduce_rows("max", values, None, None, None, offsets, 0, tops)
-    over_rows(kernels.map_kernel(kernels.exponential), 1, offsets, exponentials, values, tops)
+    launch_rows(kernels.map_kernel(kernels.exponential), 1, offsets, exponentials, values, tops)
     reduce_rows("sum", exponentials, None, None, None, offsets, 0, totals)
     return exponentials, tops, totals
 
@@ -73,18 +73,18 @@ def exponentials_of(values, offsets):
 def _shares(values, offsets, grad, result):
     """The gradient of logsumexp, from the values: its result is rounded, an error in the exponent of large ones."""
     exponentials, _, totals = exponentials_of(values, offsets)
-    over_rows(kernels.shares_kernel, 1, offsets, result, grad, exponentials, totals)
+    launch_rows(kernels.shares_kernel, 1, offsets, result, grad, exponentials, totals)
 
 
-def _others(values, offsets, grad, result):
+def _prod_grad(values, offsets, grad, result):
     """The gradient of prod: the output gradient times the product of the other rows. Nothing is divided by a zero."""
     columns, before = values.columns, values.like(values.shape, values.compute_dtype)
-    kernels.others(len(offsets) * columns, values, grad, offsets.offsets, columns, before, result)
+    kernels.product_of_others(len(offsets) * columns, values, grad, offsets.offsets, columns, before, result)
 
 
 def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the weights, a View: each row's share in the result, times the output gradient."""
-    grad, out = computing_as(values, view(grad)), None if out is None else computing_as(values, out)
+    grad, out = upcast_like(values, view(grad)), None if out is None else upcast_like(values, out)
     offsets = offsets_like(values, offsets)
     check_grad_output(values, offsets.offsets, out, grad)
     mean = reduce == "mean"
@@ -105,6 +105,6 @@ def sums_of_products(a, b, offsets, step=simd.mul):
     offsets, width = offsets_like(a, offsets), width_of(a.columns, a, b)
     products, sums = a.like(a.shape, a.compute_dtype), a.like((len(offsets), *a.shape[1:]), a.compute_dtype)
     if a.size:
-        over_rows(kernels.zip_kernel(step, width), width, offsets, products, a, b)
+        launch_rows(kernels.zip_kernel(step, width), width, offsets, products, a, b)
     reduce_rows("sum", products, None, None, None, offsets, 0, sums)
     return sums

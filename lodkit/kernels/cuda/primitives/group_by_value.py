@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ....arrays.cuda import BLOCK, cuda, elementwise, launch, vector
-from .reduce_kernels import ALL, WARP
+from .reduce_kernels import FULL_WARP_MASK, WARP
 from .row_kernels import segment_of
 from .runs import Runs
 from .scan import WARP_BITS, WARPS
 from .small_group_by import runs_below
 
-LOOKS = 128  # blocks at most that look for the extremes: what their warps find is read by the host
+# The host combines the partial extrema of at most this number of blocks.
+EXTREMA_BLOCKS = 128
 LARGEST = (1 << 63) - 1
-LOW_BITS = 24  # numbers too far apart for the sort are cut: high parts, 40 bits, become numbers of their runs
+# Numbers too far apart for the sort are cut: their high parts, 40 bits, become numbers of their runs.
+LOW_BITS = 24
 
 
 @cuda.jit
@@ -26,8 +28,8 @@ def _extremes(numbers, n, found):
         low, high = min(low, here), max(high, here)
         i += cuda.gridsize(1)
     for k in range(WARP_BITS):
-        low = min(low, cuda.shfl_xor_sync(ALL, low, 1 << k))
-        high = max(high, cuda.shfl_xor_sync(ALL, high, 1 << k))
+        low = min(low, cuda.shfl_xor_sync(FULL_WARP_MASK, low, 1 << k))
+        high = max(high, cuda.shfl_xor_sync(FULL_WARP_MASK, high, 1 << k))
     if cuda.threadIdx.x & (WARP - 1) == 0:
         found[2 * warp], found[2 * warp + 1] = low, high
 
@@ -36,7 +38,7 @@ def extremes(numbers):
     """The smallest and the largest of an int32 or int64 View; 0 and 0 of none. Synchronises with the device."""
     if not numbers.size:
         return 0, 0
-    blocks = min(-(-numbers.size // BLOCK), LOOKS)
+    blocks = min(-(-numbers.size // BLOCK), EXTREMA_BLOCKS)
     found = numbers.like((blocks * WARPS, 2), np.int64)
     launch(_extremes, blocks * BLOCK, numbers, numbers.size, found, exact=True)
     seen = found.read()
@@ -48,7 +50,7 @@ def _add(i, numbers, by, out):
     out[i] = vector.number(numbers, i) + by
 
 
-def _shifted(numbers, by):
+def _shift_numbers(numbers, by):
     return _add.into(numbers.like(numbers.shape, np.int64), numbers, by)
 
 
@@ -63,7 +65,7 @@ def _with_low_parts(i, ranks, numbers, out):
 
 
 @elementwise
-def _whole(i, keys, highs, out):
+def _join_key(i, keys, highs, out):
     key = vector.number(keys, i)
     high = vector.number(highs, key >> LOW_BITS)
     out[i] = (high << LOW_BITS) | (key & ((1 << LOW_BITS) - 1))
@@ -73,7 +75,7 @@ def _runs_far_apart(numbers):
     highs = runs_of_numbers(_high_parts.into(numbers.like(numbers.shape, np.int64), numbers))
     keys = _with_low_parts.into(numbers.like(numbers.shape, np.int64), run_of_each(highs), numbers)
     found = runs_below(keys, len(highs.rows) << LOW_BITS)
-    return found._replace(rows=_whole.into(found.rows.like(found.rows.shape), found.rows, highs.rows))
+    return found._replace(rows=_join_key.into(found.rows.like(found.rows.shape), found.rows, highs.rows))
 
 
 def runs_of_numbers(numbers):
@@ -82,8 +84,8 @@ def runs_of_numbers(numbers):
     if low >= 0 and high < LARGEST:
         return runs_below(numbers, high + 1)
     if low >= -LARGEST and high - low < LARGEST:
-        found = runs_below(_shifted(numbers, -low), high - low + 1)
-        return found._replace(rows=_shifted(found.rows, low))
+        found = runs_below(_shift_numbers(numbers, -low), high - low + 1)
+        return found._replace(rows=_shift_numbers(found.rows, low))
     return _runs_far_apart(numbers)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....arrays.cuda import cuda, device, vector
 from ....jit import simd
-from .reduce_kernels import ALL, reader
+from .reduce_kernels import FULL_WARP_MASK, reader
 
 
 def _order(largest):
@@ -38,10 +38,11 @@ def index_kernel(largest, width, stride, gather, of_tiles, kind):
     read, before = reader(width, gather), _order(largest)
 
     @device
-    def across(best, at):
+    def combine_lanes(best, at):
         """The first of the extremes that a warp's lanes have found."""
         for k in range(5):
-            other, place = cuda.shfl_xor_sync(ALL, best, 1 << k), cuda.shfl_xor_sync(ALL, at, 1 << k)
+            other = cuda.shfl_xor_sync(FULL_WARP_MASK, best, 1 << k)
+            place = cuda.shfl_xor_sync(FULL_WARP_MASK, at, 1 << k)
             equal = not before(other, best) and not before(best, other)
             if place >= 0 and (at < 0 or before(other, best) or (equal and place < at)):
                 best, at = other, place
@@ -64,7 +65,7 @@ def index_kernel(largest, width, stride, gather, of_tiles, kind):
                         if at[k] < 0 or before(number, best[k]):
                             best[k], at[k] = number, vector.number(places, i * columns + j + k) if of_tiles else i
                 if stride > 1:
-                    best[0], at[0] = across(best[0], at[0])
+                    best[0], at[0] = combine_lanes(best[0], at[0])
                 for k in range(width):
                     if stride == 1 or lane == 0:
                         vector.store(out, s * columns + j + k, simd.full(values, 1, best[k]))

@@ -44,7 +44,8 @@ def _extremes(reduce, values, ids, padding_idx, offsets, pad, out):
 def _launch(reduce, values, ids, padding_idx, places, offsets, pad, out, index):
     columns, height, segments = out.columns, len(values), len(offsets) - 1
     if not height:
-        values = values.like((1, *values.shape[1:]))  # bad ids alone, which read nothing, still name an address
+        # Ids outside the table read nothing, but the kernel still computes an address.
+        values = values.like((1, *values.shape[1:]))
     shared, width = columns == 1, width_of(columns, values)
     bits = WARP.bit_length() - 1 if shared else group_of(columns, width)
     kind, stride = values.compute_dtype, WARP if shared else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....arrays.cuda import device, elementwise, iota, vector
 from ...common import random_rounding
 
-_jittered = device(random_rounding.jittered)
+_jittered = device(random_rounding.jitter_value)
 
 
 @elementwise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....arrays.cuda import convert
-from .gradients import over_rows
+from .gradients import launch_rows
 from .offsets import offsets_like
 from .reduce import width_of
 from .row_kernels import map_kernel
@@ -15,6 +15,7 @@ def map_rows(step, rows, by, offsets, out, is_number=False):
     ``by`` has an item per segment, or a number. Kernels are kept by ``step``: make it a function of a module.
     """
     if by.compute_dtype != rows.compute_dtype:
-        by = convert(by, rows.compute_dtype)  # lengths, sums: not to float16
+        # ``by`` holds lengths or sums, which float16 would round.
+        by = convert(by, rows.compute_dtype)
     width = width_of(rows.columns, rows, out, *([] if is_number else [by]))
-    over_rows(map_kernel(step, width, is_number), width, offsets_like(rows, offsets), out, rows, by)
+    launch_rows(map_kernel(step, width, is_number), width, offsets_like(rows, offsets), out, rows, by)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....arrays.cuda import convert, copied, view
+from ....arrays.cuda import convert, copy_elements, view
 
 
 def matmul(a, b, out=None, transpose=""):
@@ -11,7 +11,7 @@ def matmul(a, b, out=None, transpose=""):
     a, b = xp.asarray(a.array), xp.asarray(b.array)
     a = xp.permute_dims(a, (1, 0)) if transpose == "left" else a
     found = view(xp.matmul(a, xp.permute_dims(b, (1, 0)) if transpose == "right" else b))
-    return convert(found, dtype) if out is None else copied(found, out)
+    return convert(found, dtype) if out is None else copy_elements(found, out)
 
 
 def matmul_ahead(a, b, ready, needed, out):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....arrays import check_values
-from ....arrays.cuda import add_to, convert, copied, fill, iota, slots, view
+from ....arrays.cuda import add_to, convert, copy_elements, fill, iota, slots, view
 from ....lod import SelectedRows
 from .gather import put_rows, rows_without
 from .offsets import Found, Offsets, cut, settings
@@ -13,10 +13,11 @@ from .runs import first_rows, found_runs
 from .small_group_by import runs_of_sorted, sort_below, write_table
 from .sorted_runs import put_sums, sums_of_runs
 
-AT_ONCE = 32 << 20  # bytes of merged rows, above which their number is waited for before there is memory for them
+# Bytes of merged rows above which their number is waited for before memory is taken for them.
+AT_ONCE = 32 << 20
 
 
-def _kept(grad, what, make):
+def _find_or_make(grad, what, make):
     """What ``make(rows)`` gives for the rows of a gradient, made once for a stream, and once in each CUDA graph.
 
     What a graph is captured of is in its memory, and there after a replay only.
@@ -32,9 +33,9 @@ def _kept(grad, what, make):
     return found
 
 
-def sorted_of(grad):
+def sort_gradient(grad):
     """The sorted rows of a gradient, and the order that sorts them."""
-    return _kept(grad, "sorted", lambda rows: sort_below(rows, grad.height))
+    return _find_or_make(grad, "sorted", lambda rows: sort_below(rows, grad.height))
 
 
 def runs_of(grad):
@@ -44,10 +45,10 @@ def runs_of(grad):
         if grad.is_merged:
             starts = iota(rows, len(rows) + 1)
             return rows, Offsets(starts, len(rows)), starts.part(0, len(rows))
-        order, offsets, unique = _table(*sorted_of(grad), grad.height)
+        order, offsets, unique = _table(*sort_gradient(grad), grad.height)
         return unique, offsets, order
 
-    return _kept(grad, "runs", find)
+    return _find_or_make(grad, "runs", find)
 
 
 def sort_rows(rows, height):
@@ -73,7 +74,7 @@ def merge_rows(x):
     if x.is_merged:
         return SelectedRows._wrap(view(x._rows), value, x.height, merged=True)
     dtype = np.dtype(np.int64) if value.dtype.kind == "i" else value.dtype
-    (ids, order), found = sorted_of(x), len(value)
+    (ids, order), found = sort_gradient(x), len(value)
     table, offsets = write_table(ids, x.height)
     slot = slots(ids, 1) if 0 < found * value.columns * dtype.itemsize <= AT_ONCE else None
     if slot is None:
@@ -97,7 +98,7 @@ def dense_rows(x):
     if x.is_merged:
         put_rows(view(x._rows), value, out)
     elif value.size:
-        put_sums(*sorted_of(x), value, out)
+        put_sums(*sort_gradient(x), value, out)
     return convert(out, value.dtype)
 
 
@@ -111,7 +112,8 @@ def total(xs, dtype):
 
 def table_grad(table, ids, rows, padding_idx, is_sparse):
     """Gradient of a table, from a row per id: SelectedRows or dense, without the padding row."""
-    flat = copied(ids, ids.like((ids.size,), np.int64))  # a copy: the gradient outlives the batch
+    # A copy, because the gradient outlives the batch.
+    flat = copy_elements(ids, ids.like((ids.size,), np.int64))
     value = convert(rows, table.dtype).reshape(ids.size, *table.shape[1:])
     if padding_idx is not None:
         flat, value = rows_without(padding_idx, flat, value)

@@ -54,15 +54,15 @@ class Offsets:
 
 def offsets_like(array, offsets):
     """NumPy offsets that nobody changes, on the device of ``array``, for its stream; Offsets are those already."""
-    return offsets if type(offsets) is Offsets else _kept(_with_tiles, array, offsets, settings.tile_rows)
+    return offsets if type(offsets) is Offsets else _find_or_send(_with_tiles, array, offsets, settings.tile_rows)
 
 
-def sent_once(array, numbers):
+def send_once(array, numbers):
     """NumPy's numbers that nobody changes, on the device of ``array``, for its stream."""
-    return _kept(View.send, array, numbers)
+    return _find_or_send(View.send, array, numbers)
 
 
-def _kept(send, array, numbers, *by):
+def _find_or_send(send, array, numbers, *by):
     """``send(array, numbers)``, once for a stream, and for what it goes ``by``, while the numbers live."""
     key = send, id(numbers), array.library, array.device, array.library.queue(array.device), *by
     found = _sent.get(key)
@@ -81,7 +81,7 @@ def _kept(send, array, numbers, *by):
 
 
 def _with_tiles(array, offsets):
-    sent, rows = sent_once(array, offsets), int(offsets[-1])
+    sent, rows = send_once(array, offsets), int(offsets[-1])
     tiles, tile_offsets = tiles_of(offsets, settings.tile_rows)
     if not len(tiles):
         return Offsets(sent, rows)
@@ -97,14 +97,14 @@ class Found(typing.NamedTuple):
     last: int
 
 
-def found_in(kernel, array, *numbers, count):
+def find_facts(kernel, array, *numbers, count):
     """Run a kernel that records facts about an array in int64 slots, initially -1, and read them. Synchronises."""
     noted = slots(array, count)
     kernel(array.size, array, *numbers, noted.view)
     return noted.read()
 
 
-LONG = 1 << 62
+LENGTH_BOUND = 1 << 62
 
 
 @elementwise
@@ -114,18 +114,18 @@ def _inspect(s, offsets, last, tile, found):
     if length < 0:
         vector.atomic_first(found, 0, s)
     elif length > tile:
-        vector.atomic_first(found, 1, LONG - length)
+        vector.atomic_first(found, 1, LENGTH_BOUND - length)
     if s == 0:
         found[2] = here
     if s == last:
         found[3] = here
 
 
-def inspected(offsets, tile=None):
+def inspect_offsets(offsets, tile=None):
     """Inspect offsets (at least one) on their device: ``longest`` counts from ``tile`` rows up. Synchronises."""
     tile = settings.tile_rows if tile is None else tile
-    decrease, short, first, last = found_in(_inspect, offsets, offsets.size - 1, tile, count=4)
-    return Found(decrease, LONG - short if short >= 0 else 0, first, last)
+    decrease, short, first, last = find_facts(_inspect, offsets, offsets.size - 1, tile, count=4)
+    return Found(decrease, LENGTH_BOUND - short if short >= 0 else 0, first, last)
 
 
 @elementwise

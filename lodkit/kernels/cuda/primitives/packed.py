@@ -36,7 +36,7 @@ def store_param(rows, at, param, bits):
 
 
 def _bind():
-    """Give the functions above their compiled form, where numba-cuda is there to compile."""
+    """Compile the functions above if numba-cuda is installed."""
     intrinsic, overload = extending.intrinsic, extending.overload
     i16, i32 = ir.IntType(16), ir.IntType(32)
 

@@ -10,7 +10,7 @@ from ....arrays.cuda import cuda, device, elementwise, vector
 from ....jit import simd
 from ...common.codes import coder, greedy, grid
 from . import packed as packed_rows
-from .reduce_kernels import WARP, across
+from .reduce_kernels import WARP, combine_lanes
 
 ZERO = np.float32(0)
 
@@ -97,7 +97,7 @@ def bag_kernel(bits, size, align, aligned, weighted, divisor):
 
 def _searcher(grid_of, codes_of):
     """The search of a warp for the bounds of a row's codes."""
-    combine = across(simd.add, WARP)
+    combine = combine_lanes(simd.add, WARP)
 
     @device
     def loss_of(table, i, columns, low, high):
@@ -119,7 +119,7 @@ def quantize_kernel(bits, searches=False):
     each, param = 8 // bits, 4 if bits == 8 else 2
     grid_of, codes_of = device(grid(bits)), device(coder(bits))
     search = _searcher(grid_of, codes_of)
-    least, largest = across(simd.minimum, WARP), across(simd.maximum, WARP)
+    least, largest = combine_lanes(simd.minimum, WARP), combine_lanes(simd.maximum, WARP)
 
     @cuda.jit
     def kernel(table, columns, codes, n, rows):

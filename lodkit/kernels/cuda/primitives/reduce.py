@@ -119,8 +119,8 @@ def weight_totals(reduce, weights, offsets, dtype):
 
 
 @functools.lru_cache(4096)
-def _chosen(reduce, columns, dtypes, misaligned, gather, weighted, by_totals, notes):
-    """The kernel of a reduction, and the exponent of 2 of the threads that take a segment."""
+def _choose_kernel(reduce, columns, dtypes, misaligned, gather, weighted, by_totals, notes):
+    """Choose the kernel of a reduction; return it and log2 of the number of threads per segment."""
     shared = columns == 1 and reduce not in ENDS
     width = aligned_width(columns, dtypes, misaligned)
     bits = WARP.bit_length() - 1 if shared else group_of(columns, width)
@@ -134,7 +134,8 @@ def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
     """The loop of ``reduce_into`` for these arrays, and what was chosen for them."""
     weighted_mean = weights is not None and REDUCERS[reduce].divisor is not None
     given = ids is not None, weights is not None, weighted_mean, ids is not None
-    kernel, bits = _chosen(reduce, values.columns, (values.dtype, values.dtype), (values.pointer % VECTOR, 0), *given)
+    dtypes, misaligned = (values.dtype, values.dtype), (values.pointer % VECTOR, 0)
+    kernel, bits = _choose_kernel(reduce, values.columns, dtypes, misaligned, *given)
     tiled = offsets_like(values, offsets).tiles is not None and reduce not in ENDS
     return kernel, {"threads for a segment": 1 << bits, "tiles": "of long segments" if tiled else "none"}
 
@@ -144,14 +145,16 @@ def launch_reduction(reduce, values, ids, weights, padding_idx, totals, rows, of
     columns, height, segments = out.columns, values.shape[0], offsets.shape[0] - 1
     misaligned = values.pointer % VECTOR, out.pointer % VECTOR
     given = ids is not None, weights is not None, totals is not None, first is not None
-    kernel, bits = _chosen(reduce, columns, (values.dtype, out.dtype), misaligned, *given)
+    kernel, bits = _choose_kernel(reduce, columns, (values.dtype, out.dtype), misaligned, *given)
     if not height:
-        values = values.like((1, *values.shape[1:]))  # bad ids alone, which read nothing, still name an address
+        # Ids outside the table read nothing, but the kernel still computes an address.
+        values = values.like((1, *values.shape[1:]))
+    # ``offsets`` stand for each array that is not given: the kernel does not read it.
     launch(
         kernel,
         segments << bits,
         values,
-        offsets if ids is None else ids,  # in place of what is not given, any array
+        offsets if ids is None else ids,
         offsets if weights is None else weights,
         offsets if totals is None else totals,
         rows,

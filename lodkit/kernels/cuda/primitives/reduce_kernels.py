@@ -14,57 +14,58 @@ from ....jit import simd
 from ....jit.reducers import REDUCERS
 
 WARP = 32
-ALL = 0xFFFFFFFF
+FULL_WARP_MASK = 0xFFFFFFFF
 
 
-def reader(width, gather, notes=False):
+def reader(width, gather, reports_bad_ids=False):
     """Reader of the columns from j on of the i-th row. An id outside, or ``padding``, reads as zeros.
 
-    It ``notes`` in ``first[0]``, initially -1, the first i whose id is outside; else ``first`` may be any array.
+    With ``reports_bad_ids`` it writes the first i whose id is outside to ``first_bad[0]``, initially -1; without,
+    ``first_bad`` may be any array.
     """
 
     @device
-    def read(values, ids, i, j, columns, height, padding, first):
+    def read(values, ids, i, j, columns, height, padding, first_bad):
         if not gather:
             return vector.load(values, i * columns + j, width)
         row = vector.number(ids, i)
         inside = (row >= 0) & (row < height)
-        if notes and not inside:
-            vector.atomic_first(first, 0, i)
+        if reports_bad_ids and not inside:
+            vector.atomic_first(first_bad, 0, i)
         return vector.load_where(inside & (row != padding), values, row * columns + j, width)
 
     return read
 
 
-def across(step, stride):
+def combine_lanes(step, stride):
     """Combine the values of a warp's lanes, where a warp shares a segment; every lane gets the result."""
     if stride == 1:
         return device(lambda x: x)
 
     @device
     def combine(x):
-        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 16)))
-        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 8)))
-        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 4)))
-        x = step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 2)))
-        return step(x, simd.like(x, cuda.shfl_xor_sync(ALL, simd.lane(x, 0), 1)))
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(FULL_WARP_MASK, simd.lane(x, 0), 16)))
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(FULL_WARP_MASK, simd.lane(x, 0), 8)))
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(FULL_WARP_MASK, simd.lane(x, 0), 4)))
+        x = step(x, simd.like(x, cuda.shfl_xor_sync(FULL_WARP_MASK, simd.lane(x, 0), 2)))
+        return step(x, simd.like(x, cuda.shfl_xor_sync(FULL_WARP_MASK, simd.lane(x, 0), 1)))
 
     return combine
 
 
-def fold_of(step, zero, width, stride, gather, weighted=False, notes=False):
+def fold_of(step, zero, width, stride, gather, weighted=False, reports_bad_ids=False):
     """Fold of the rows by ``step``, from ``zero`` on, or from the first row if that is None: a sum, an extreme."""
-    read, combine = reader(width, gather, notes), across(step, stride)
+    read, combine = reader(width, gather, reports_bad_ids), combine_lanes(step, stride)
     from_first, zero = zero is None, 0 if zero is None else zero
 
     @device
-    def fold(values, ids, weights, start, begin, stop, j, columns, height, padding, first):
+    def fold(values, ids, weights, start, begin, stop, j, columns, height, padding, first_bad):
         result = simd.full(values, width, zero)
         if from_first:
-            result = read(values, ids, start, j, columns, height, padding, first)
+            result = read(values, ids, start, j, columns, height, padding, first_bad)
         i = begin
         while i < stop:
-            x = read(values, ids, i, j, columns, height, padding, first)
+            x = read(values, ids, i, j, columns, height, padding, first_bad)
             if weighted:
                 result = simd.fma(x, simd.like(x, vector.number(weights, i)), result)
             else:
@@ -75,21 +76,21 @@ def fold_of(step, zero, width, stride, gather, weighted=False, notes=False):
     return fold
 
 
-def _logsumexp(width, stride, gather, weighted, notes, divides):
+def _logsumexp(width, stride, gather, weighted, reports_bad_ids, divides):
     """The maximum first, then the exponentials: 363 us on an H200, where one pass, with two of them a row, took 501.
 
     A mean divides their total by ``by``: to subtract the logarithm of that would cancel. Tiles have ``weights``.
     """
-    read, combine = reader(width, gather), across(simd.add, stride)
-    largest = fold_of(simd.maximum, None, width, stride, gather, notes=notes)
+    read, combine = reader(width, gather), combine_lanes(simd.add, stride)
+    largest = fold_of(simd.maximum, None, width, stride, gather, reports_bad_ids=reports_bad_ids)
 
     @device
-    def logsumexp(by, values, ids, weights, start, begin, stop, j, columns, height, padding, first):
-        top = largest(values, ids, weights, start, begin, stop, j, columns, height, padding, first)
-        shift, total = simd.finite(top), simd.full(values, width, 0)
+    def logsumexp(by, values, ids, weights, start, begin, stop, j, columns, height, padding, first_bad):
+        top = largest(values, ids, weights, start, begin, stop, j, columns, height, padding, first_bad)
+        shift, total = simd.zero_nonfinite(top), simd.full(values, width, 0)
         i = begin
         while i < stop:
-            x = read(values, ids, i, j, columns, height, padding, first)
+            x = read(values, ids, i, j, columns, height, padding, first_bad)
             if weighted:
                 total = simd.fma(simd.exp(simd.sub(x, shift)), simd.like(x, vector.number(weights, i)), total)
             else:
@@ -105,26 +106,26 @@ def _end(last, width, gather):
     read = reader(width, gather)
 
     @device
-    def end(values, ids, weights, start, begin, stop, j, columns, height, padding, first):
-        return read(values, ids, stop - 1 if last else start, j, columns, height, padding, first)
+    def end(values, ids, weights, start, begin, stop, j, columns, height, padding, first_bad):
+        return read(values, ids, stop - 1 if last else start, j, columns, height, padding, first_bad)
 
     return end
 
 
-def _body(reduce, width, stride, gather, weighted, notes, divides):
+def _body(reduce, width, stride, gather, weighted, reports_bad_ids, divides):
     """The reduction of a segment, divided by ``by``, the weight of its rows, where it ``divides``."""
     if reduce in ("logsumexp", "logmeanexp"):
-        return _logsumexp(width, stride, gather, weighted, notes, divides)
+        return _logsumexp(width, stride, gather, weighted, reports_bad_ids, divides)
     root = reduce == "sqrt"
     if reduce in ("first", "last"):
         total_of = _end(reduce == "last", width, gather)
     else:
         reducer = REDUCERS[reduce]
-        total_of = fold_of(simd.STEPS[reducer.step], reducer.start, width, stride, gather, weighted, notes)
+        total_of = fold_of(simd.STEPS[reducer.step], reducer.start, width, stride, gather, weighted, reports_bad_ids)
 
     @device
-    def body(by, values, ids, weights, start, begin, stop, j, columns, height, padding, first):
-        total = total_of(values, ids, weights, start, begin, stop, j, columns, height, padding, first)
+    def body(by, values, ids, weights, start, begin, stop, j, columns, height, padding, first_bad):
+        total = total_of(values, ids, weights, start, begin, stop, j, columns, height, padding, first_bad)
         if not divides:
             return total
         return simd.div(total, simd.sqrt(by) if root else by)
@@ -133,7 +134,7 @@ def _body(reduce, width, stride, gather, weighted, notes, divides):
 
 
 @functools.cache
-def reduce_kernel(reduce, width, stride, gather, weighted, divisor, notes=False):
+def reduce_kernel(reduce, width, stride, gather, weighted, divisor, reports_bad_ids=False):
     """The kernel of a reduction.
 
     Parameters
@@ -146,14 +147,16 @@ def reduce_kernel(reduce, width, stride, gather, weighted, divisor, notes=False)
     gather, weighted : bool
     divisor : str or None
         Divisor of a sum: ``"rows"``, the differences of the offsets ``rows``, or ``"totals"``, an array.
-    notes : bool
-        Note the first position of an id outside in ``first[0]``, initially -1.
+    reports_bad_ids : bool
+        Write the first position of an id outside to ``first_bad[0]``, initially -1.
     """
     divides, by_totals = divisor is not None, divisor == "totals"
-    body = _body(reduce, width, stride, gather, weighted, notes, divides)
+    body = _body(reduce, width, stride, gather, weighted, reports_bad_ids, divides)
 
     @cuda.jit
-    def kernel(values, ids, weights, totals, rows, offsets, pad, padding, height, columns, bits, segments, first, out):
+    def kernel(
+        values, ids, weights, totals, rows, offsets, pad, padding, height, columns, bits, segments, first_bad, out
+    ):
         thread = cuda.grid(1)
         s, lane = thread >> bits, thread & ((1 << bits) - 1)
         while s < segments:
@@ -165,7 +168,7 @@ def reduce_kernel(reduce, width, stride, gather, weighted, divisor, notes=False)
                     by = result
                     if divides:
                         by = simd.like(result, totals[s] if by_totals else rows[s + 1] - rows[s])
-                    result = body(by, values, ids, weights, start, begin, stop, j, columns, height, padding, first)
+                    result = body(by, values, ids, weights, start, begin, stop, j, columns, height, padding, first_bad)
                 if stride == 1 or lane == 0:
                     vector.store(out, s * columns + j, result)
                 j += width << bits

@@ -6,9 +6,10 @@ import functools
 
 from ....arrays.cuda import cuda, device, elementwise, vector
 from ....jit import simd
-from .reduce_kernels import WARP, across, reader
+from .reduce_kernels import WARP, combine_lanes, reader
 
-RUN = 16  # rows that a group of threads takes one after another: it searches for the segment of the first only
+# Rows that a group of threads takes one after another: it searches for the segment of the first only.
+RUN = 16
 
 
 @device
@@ -69,7 +70,8 @@ def spread_kernel(width, weighted, divisor, root):
         if divides:
             by = simd.like(x, totals[s] if by_totals else offsets[s + 1] - offsets[s])
             factor = simd.div(factor, simd.sqrt(by) if root else by)
-        x = simd.mul(x, factor)  # as fused updates have it
+        # Fused updates multiply in this order.
+        x = simd.mul(x, factor)
         if by_totals and totals[s] == 0:
             x = simd.like(x, 0)
         vector.store(out, i * columns + j, x)
@@ -82,14 +84,14 @@ def place_kernel(which):
     """The gradient to one row of a segment, zeros to the others: a = grad, b = where, for each column."""
 
     @device
-    def chosen(i, s, at, where, offsets):
+    def is_chosen(i, s, at, where, offsets):
         if which == 0:
             return i == offsets[s]
         return i == offsets[s + 1] - 1 if which == 1 else i == vector.number(where, at)
 
     def place(i, s, j, grad, where, unused, ids, offsets, padding, height, columns, out):
         at = s * columns + j
-        vector.store(out, i * columns + j, vector.load_where(chosen(i, s, at, where, offsets), grad, at, 1))
+        vector.store(out, i * columns + j, vector.load_where(is_chosen(i, s, at, where, offsets), grad, at, 1))
 
     return row_kernel(place)
 
@@ -121,8 +123,9 @@ def zip_kernel(step, width):
 def exponential(x, top):
     """``exp(x - top)``, 1 for the infinite of an infinite top, else 0."""
     number, most = simd.lane(x, 0), simd.lane(top, 0)
-    share = simd.exp(simd.sub(x, simd.finite(top)))
-    if most - most != 0:  # infinite, or NaN
+    share = simd.exp(simd.sub(x, simd.zero_nonfinite(top)))
+    # True if the maximum is infinite or NaN.
+    if most - most != 0:
         share = simd.like(x, 1 if number == most and most > 0 else 0)
         if most != most:
             share = top
@@ -148,7 +151,7 @@ def shares_kernel(i, s, j, grad, exponentials, totals, ids, offsets, padding, he
 
 
 @elementwise
-def others(at, values, grad, offsets, columns, before, out):
+def product_of_others(at, values, grad, offsets, columns, before, out):
     """``out[i] = grad[s]`` times the product of the segment's other rows: a thread goes a column down, and up again."""
     s, j = at // columns, at % columns
     product = vector.load(grad, at, 1)
@@ -166,7 +169,7 @@ def others(at, values, grad, offsets, columns, before, out):
 @functools.cache
 def products_kernel(gather, centred):
     """Each row's sum of ``x[i] * grad[s]``, or of ``(x[i] - base[s]) * grad[s] / totals[s]``: a warp takes a row."""
-    read, combine = reader(1, gather), across(simd.add, WARP)
+    read, combine = reader(1, gather), combine_lanes(simd.add, WARP)
 
     @cuda.jit
     def kernel(values, ids, base, grad, totals, offsets, padding, height, columns, segments, rows, out):

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....arrays.cuda import View, copied, elementwise, fill, slots, vector
-from .offsets import LONG, settings
+from ....arrays.cuda import View, copy_elements, elementwise, fill, slots, vector
+from .offsets import LENGTH_BOUND, settings
 
-SPARE = 1 << 20  # bytes that a table may have behind its runs
+# A table of runs is copied to its size when more memory than this would stay unused behind the runs.
+MAX_SPARE_BYTES = 1 << 20
 
 
 class Runs(NamedTuple):
@@ -46,7 +47,7 @@ def _note(s, rows, offsets, n, tile, noted):
     if s < rows[n]:
         length = vector.number(offsets, s + 1) - vector.number(offsets, s)
         if length > tile:
-            vector.atomic_first(noted, 1, LONG - length)
+            vector.atomic_first(noted, 1, LENGTH_BOUND - length)
 
 
 def found_runs(rows, offsets, order):
@@ -58,11 +59,11 @@ def found_runs(rows, offsets, order):
     _note(n, rows, offsets, n, settings.tile_rows, noted.view)
     found, short = noted.read()
     rows, offsets = first_rows(found, rows), first_rows(found + 1, offsets)
-    return Runs(rows, offsets, order, LONG - short if short >= 0 else 0)
+    return Runs(rows, offsets, order, LENGTH_BOUND - short if short >= 0 else 0)
 
 
 def first_rows(found, table):
     """The rows of a table that were found; a copy where those behind them would keep much more memory."""
     size = table.columns * table.dtype.itemsize
     part, behind = table.part(0, found), (len(table) - found) * size
-    return copied(part, part.like(part.shape)) if behind > max(SPARE, found * size // 2) else part
+    return copy_elements(part, part.like(part.shape)) if behind > max(MAX_SPARE_BYTES, found * size // 2) else part

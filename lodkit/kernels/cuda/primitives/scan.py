@@ -12,12 +12,14 @@ import numpy as np
 
 from ....arrays.cuda import BLOCK, cuda, device, fill, launch, vector
 from ....jit import simd
-from .reduce_kernels import ALL, WARP
+from .reduce_kernels import FULL_WARP_MASK, WARP
 
 WARP_BITS = 5
 WARPS = BLOCK // WARP
-ITEMS = 6  # that a thread has of a tile: a warp's are consecutive, so its lanes take every 32nd
-CHUNKS = 1024  # at most: their totals are one tile
+# Elements of a tile per thread: a warp's are consecutive, so its lanes take every 32nd.
+ITEMS = 6
+# The totals of at most this number of chunks are one tile.
+CHUNKS = 1024
 
 
 def share(n, tile):
@@ -37,20 +39,20 @@ def sums_in_warp(x):
     """The sum of an int64 over this lane and those before it in the warp, and over all."""
     lane = cuda.threadIdx.x & (WARP - 1)
     for k in range(WARP_BITS):
-        below = cuda.shfl_up_sync(ALL, x, 1 << k)
+        below = cuda.shfl_up_sync(FULL_WARP_MASK, x, 1 << k)
         x += below if lane >= 1 << k else 0
-    return x, cuda.shfl_sync(ALL, x, WARP - 1)
+    return x, cuda.shfl_sync(FULL_WARP_MASK, x, WARP - 1)
 
 
 @device
 def counts_in_warp(x):
     """``sums_in_warp`` of numbers that are 0 or 1."""
-    ones = np.int64(cuda.ballot_sync(ALL, x != 0)) & ALL
+    ones = np.int64(cuda.ballot_sync(FULL_WARP_MASK, x != 0)) & FULL_WARP_MASK
     return cuda.popc(ones & ((2 << (cuda.threadIdx.x & (WARP - 1))) - 1)), cuda.popc(ones)
 
 
 @device
-def before_warp(total, totals):
+def sum_before_warp(total, totals):
     """Sums of one int64 per warp: over the earlier warps of the block, and over all.
 
     All threads have to call it, and to wait for each other between two calls. ``totals`` is shared memory for one int64
@@ -67,10 +69,10 @@ def before_warp(total, totals):
 
 
 @device
-def before_thread(x, totals):
+def sum_before_thread(x, totals):
     """Sums of one int64 per thread: over the earlier threads of the block, and over all."""
     upto, total = sums_in_warp(x)
-    before, everything = before_warp(total, totals)
+    before, everything = sum_before_warp(total, totals)
     return before + upto - x, everything
 
 
@@ -87,7 +89,7 @@ def totals_kernel(value):
         while i < stop:
             total += value(x, i, limit)
             i += BLOCK
-        _, total = before_thread(total, shared)
+        _, total = sum_before_thread(total, shared)
         if cuda.threadIdx.x == 0:
             totals[cuda.blockIdx.x] = total
 
@@ -120,12 +122,13 @@ def scan_kernel(value, in_warp, write, given, items):
         if given:
             for c in range(thread, cuda.blockIdx.x, BLOCK):
                 start += vector.number(sums, c)
-            _, start = before_thread(start, totals)
+            _, start = sum_before_thread(start, totals)
         while base < stop:
             i = base + (thread & -WARP) * items + (thread & (WARP - 1))
             left = np.int32(min(stop - i, BLOCK * items))
             for k in range(items):
-                number = value(x, i + min(WARP * k, left - 1), limit)  # a branch would keep the loads apart
+                # A branch would keep the loads apart.
+                number = value(x, i + min(WARP * k, left - 1), limit)
                 upto[k] = number if WARP * k < left else 0
             cuda.syncthreads()
             total = np.int64(0)
@@ -133,7 +136,7 @@ def scan_kernel(value, in_warp, write, given, items):
                 inside, here = in_warp(upto[k])
                 upto[k] = total + inside
                 total += here
-            before, everything = before_warp(total, totals)
+            before, everything = sum_before_warp(total, totals)
             for k in range(items):
                 if WARP * k < left:
                     write(x, i + WARP * k, n, limit, start + before + upto[k], out, also)

@@ -8,7 +8,8 @@ from ....arrays.cuda import device, elementwise, vector
 from .runs import buffers_of_runs, found_runs
 from .sort import argsort, write_runs
 
-FEW = 1024  # ids; with more the comparisons take longer than a radix sort's passes
+# Above this the comparisons of all pairs take longer than the passes of a radix sort.
+MAX_COMPARED_IDS = 1024
 
 
 @device
@@ -53,13 +54,13 @@ def sort_few(ids, height):
 
 def sort_below(ids, height):
     """Sort ids, few or many, stably: those outside ``[0, height)`` count as ``height``. Returns them, and the order."""
-    return sort_few(ids, height) if ids.size <= FEW else argsort(ids, height)
+    return sort_few(ids, height) if ids.size <= MAX_COMPARED_IDS else argsort(ids, height)
 
 
 def write_table(sorted_ids, height):
     """``sort.write_runs`` of what ``sort_below`` gives."""
     n = sorted_ids.size
-    if n > FEW or not n:
+    if n > MAX_COMPARED_IDS or not n:
         return write_runs(sorted_ids, height)
     rows, offsets = buffers_of_runs(sorted_ids, n)
     _table(n, sorted_ids, n, height, offsets, rows)

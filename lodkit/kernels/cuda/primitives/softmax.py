@@ -7,10 +7,10 @@ import functools
 from ....arrays.cuda import cuda, device, launch, vector
 from ....jit import simd
 from . import row_kernels as kernels
-from .gradients import computing_as, exponentials_of, over_rows, sums_of_products
+from .gradients import exponentials_of, launch_rows, sums_of_products, upcast_like
 from .offsets import offsets_like, settings
 from .reduce import group_of, width_of
-from .reduce_kernels import WARP, across, fold_of
+from .reduce_kernels import WARP, combine_lanes, fold_of
 from .scan import WARP_BITS
 
 
@@ -37,7 +37,7 @@ def _log_softmax_kernel(i, s, j, values, tops, totals, ids, offsets, padding, he
 @functools.cache
 def softmax_kernel(logs, stride):
     """Kernel of whole segments: a thread takes a column, or a warp the rows of one column if ``stride`` is 32."""
-    largest, combine = fold_of(simd.maximum, None, 1, stride, False), across(simd.add, stride)
+    largest, combine = fold_of(simd.maximum, None, 1, stride, False), combine_lanes(simd.add, stride)
 
     @cuda.jit
     def kernel(values, offsets, columns, bits, segments, out):
@@ -65,7 +65,7 @@ def softmax_kernel(logs, stride):
 
 @device
 def _grad_of_finite(y, grad):
-    return simd.unless_minus_inf(grad, y)
+    return simd.zero_at_minus_inf(grad, y)
 
 
 @functools.cache
@@ -79,7 +79,7 @@ def _gradient_kernel(width, logs):
         y, g = vector.load(result, i * columns + j, width), vector.load(grad, i * columns + j, width)
         total = vector.load(totals, s * columns + j, width)
         if logs:
-            x = simd.sub(simd.unless_minus_inf(g, y), simd.mul(simd.exp(y), total))
+            x = simd.sub(simd.zero_at_minus_inf(g, y), simd.mul(simd.exp(y), total))
         else:
             x = simd.mul(simd.sub(g, total), y)
         vector.store(out, i * columns + j, x)
@@ -102,15 +102,15 @@ def softmax_rows(values, offsets, logs, out):
         return
     exponentials, tops, totals = exponentials_of(values, offsets)
     if logs:
-        over_rows(_log_softmax_kernel, 1, offsets, out, values, tops, totals)
+        launch_rows(_log_softmax_kernel, 1, offsets, out, values, tops, totals)
     else:
-        over_rows(kernels.map_kernel(kernels.share_of), 1, offsets, out, exponentials, totals)
+        launch_rows(kernels.map_kernel(kernels.share_of), 1, offsets, out, exponentials, totals)
 
 
 def softmax_grad_rows(y, grad, offsets, logs, out):
     """Put the gradient of softmax, or of its logarithm, whose result is ``y``, into ``out``."""
     if not y.size:
         return
-    grad, offsets, width = computing_as(y, grad), offsets_like(y, offsets), width_of(y.columns, y, grad)
+    grad, offsets, width = upcast_like(y, grad), offsets_like(y, offsets), width_of(y.columns, y, grad)
     totals = sums_of_products(y, grad, offsets, _grad_of_finite if logs else simd.mul)
-    over_rows(_gradient_kernel(width, logs), width, offsets, out, y, grad, totals)
+    launch_rows(_gradient_kernel(width, logs), width, offsets, out, y, grad, totals)

@@ -14,17 +14,29 @@ import numpy as np
 
 from ....arrays.cuda import BLOCK, cuda, device, launch, vector
 from . import cub, scan
-from .reduce_kernels import ALL, WARP
+from .reduce_kernels import FULL_WARP_MASK, WARP
 from .runs import buffers_of_runs
-from .scan import WARP_BITS, WARPS, before_thread, counts_in_warp, number_now, scan_kernel, sums_in_chunks, totals_of
+from .scan import (
+    WARP_BITS,
+    WARPS,
+    counts_in_warp,
+    number_now,
+    scan_kernel,
+    sum_before_thread,
+    sums_in_chunks,
+    totals_of,
+)
 
 DIGIT_BITS = 8
-DIGITS = 1 << DIGIT_BITS  # as many as a block has threads: each looks after one
+# A block has a thread for each digit.
+DIGITS = 1 << DIGIT_BITS
 #: Ids of a tile that a thread has, at most: a warp's are consecutive, its lanes take every 32nd. Where they are int64
 #: a tile, with its positions, fits into 48 KiB of shared memory.
 ITEMS, WIDE_ITEMS, LEAST_ITEMS = 16, 8, 4
-FEW_CHUNKS = 64  # so many counts are made a pass ahead, and summed by every block for itself: 75 us of 120
-NARROW = 1 << 31  # below this, ids and positions are int32
+# Counts of up to this number of chunks are made a pass ahead, and summed by every block for itself: 75 us of 120.
+FEW_CHUNKS = 64
+# Below this, ids and positions are int32.
+NARROW = 1 << 31
 
 
 @functools.cache
@@ -48,7 +60,8 @@ def _reader(first, stride, items):
 
 @device
 def digit_of(key, shift, mask):
-    return (key >> shift) & mask & (DIGITS - 1)  # the last for the compiler, to see that no index is negative
+    # The last mask tells the compiler that no index is negative.
+    return (key >> shift) & mask & (DIGITS - 1)
 
 
 @functools.cache
@@ -85,7 +98,7 @@ def count_digits(keys, items, shift, mask, counts):
     warp, lane = cuda.threadIdx.x >> WARP_BITS, cuda.threadIdx.x & (WARP - 1)
     for k in range(DIGITS // WARP):
         counts[warp, lane + WARP * k] = 0
-    cuda.syncwarp(ALL)
+    cuda.syncwarp(FULL_WARP_MASK)
     for k in range(items):
         cuda.atomic.add(counts, (warp, digit_of(keys[k], shift, mask)), 1)
 
@@ -94,12 +107,12 @@ def count_digits(keys, items, shift, mask, counts):
 def next_place(digit, counts):
     """Place of the warp's next id of this digit, for each lane in turn; advances ``counts``."""
     warp, lane = cuda.threadIdx.x >> WARP_BITS, cuda.threadIdx.x & (WARP - 1)
-    same = np.int64(cuda.match_any_sync(ALL, np.int32(digit))) & ALL
+    same = np.int64(cuda.match_any_sync(FULL_WARP_MASK, np.int32(digit))) & FULL_WARP_MASK
     place = counts[warp, digit] + cuda.popc(same & ((1 << lane) - 1))
-    cuda.syncwarp(ALL)
+    cuda.syncwarp(FULL_WARP_MASK)
     if same >> lane == 1:
         counts[warp, digit] = place + 1
-    cuda.syncwarp(ALL)
+    cuda.syncwarp(FULL_WARP_MASK)
     return place
 
 
@@ -113,7 +126,7 @@ def place_digits(counts, totals):
     digit, count = cuda.threadIdx.x, np.int64(0)
     for w in range(WARPS):
         count += counts[w, digit]
-    start, _ = before_thread(count, totals)
+    start, _ = sum_before_thread(count, totals)
     place = start
     for w in range(WARPS):
         here = counts[w, digit]
@@ -131,7 +144,7 @@ def _start_of_chunk(summed):
     @device
     def start_summed(counts, row, chunks, totals):
         row, chunk = row + cuda.threadIdx.x * chunks, cuda.blockIdx.x
-        smaller, _ = before_thread(vector.number(counts, row + chunks - 1), totals)
+        smaller, _ = sum_before_thread(vector.number(counts, row + chunks - 1), totals)
         return smaller + (vector.number(counts, row + chunk - 1) if chunk > 0 else 0)
 
     @device
@@ -142,7 +155,7 @@ def _start_of_chunk(summed):
             here = vector.number(counts, row + c)
             earlier += here if c < cuda.blockIdx.x else 0
             count += here
-        smaller, _ = before_thread(count, totals)
+        smaller, _ = sum_before_thread(count, totals)
         return smaller + earlier
 
     return start_summed if summed else start
@@ -227,13 +240,15 @@ def argsort(ids, height):
     """
     n, wide = ids.size, max(height, ids.size) >= NARROW
     kind, items = (np.int64, WIDE_ITEMS) if wide else (np.int32, ITEMS)
-    if n >= cub.LARGE and cub.compute() is not None:
+    if n >= cub.MIN_SORTED_IDS and cub.compute() is not None:
         return cub.sort_pairs(ids, height, kind)
     while items > LEAST_ITEMS and 2 * n <= FEW_CHUNKS * BLOCK * items:
-        items //= 2  # few ids in short tiles are on more multiprocessors at once
+        # With short tiles a small number of ids is on more multiprocessors at once.
+        items //= 2
     passes = max(1, -(-height.bit_length() // DIGIT_BITS))
     digit = -(-height.bit_length() // passes)
-    last, others = ids.like((n,), kind), ids.buffers(2 * min(passes, 2) - 1, n, kind)  # the last order is kept
+    # The last order is kept.
+    last, others = ids.like((n,), kind), ids.buffers(2 * min(passes, 2) - 1, n, kind)
     pairs, spare = (ids, ids), [others[1:], (others[0], last)] if passes % 2 == 0 else [(others[0], last), others[1:]]
     if not n:
         return spare[0]

@@ -21,17 +21,17 @@ def run_of(by_ids):
     """Function of a number of a run, or of a position among sorted ids: the row, and where its run starts and stops."""
 
     @device
-    def listed(at, starts, u, count, height):
+    def listed_run(at, starts, u, count, height):
         return vector.number(at, u), vector.number(starts, u), vector.number(starts, u + 1)
 
     @device
-    def found(ids, starts, i, count, height):
+    def find_run(ids, starts, i, count, height):
         row, stop = vector.number(ids, i), i
         if row < height and (i == 0 or vector.number(ids, i - 1) != row):
             stop = end_of_run(ids, i, count)
         return row, i, stop
 
-    return found if by_ids else listed
+    return find_run if by_ids else listed_run
 
 
 @device
@@ -51,7 +51,7 @@ def _tile_after(by_ids):
     """
 
     @device
-    def listed(at, starts, place, tile, count, height):
+    def listed_tile(at, starts, place, tile, count, height):
         s, start, stop = segment_of(starts, count, place - 1), place, place
         if s < count:
             run = vector.number(starts, s)
@@ -60,7 +60,7 @@ def _tile_after(by_ids):
         return start, stop
 
     @device
-    def found(ids, starts, place, tile, n, height):
+    def find_tile(ids, starts, place, tile, n, height):
         row, start, stop = vector.number(ids, place - 1), place, place
         if row < height and vector.number(ids, place) == row:
             run = lower_bound(ids, 0, place - 1, row)
@@ -68,7 +68,7 @@ def _tile_after(by_ids):
             stop = lower_bound(ids, start, min(start + tile, n), row + 1) if start < n else start
         return start, stop
 
-    return found if by_ids else listed
+    return find_tile if by_ids else listed_tile
 
 
 def _rows(width, gather, weighted):
@@ -121,38 +121,39 @@ def sum_of(width, gather, weighted, levels):
     rows = _rows(width, gather, weighted)
 
     @device
-    def in_order(total, sums, place, count, tile, j, columns):
+    def add_in_order(total, sums, place, count, tile, j, columns):
         result, first = simd.like(total, 0), 1
         while first < count:
             stop = min(count, (first // tile + 1) * tile)
-            for k in range(place + first, place + stop):  # a branch in here would keep the loads apart
+            # A branch in the loop would keep the loads apart.
+            for k in range(place + first, place + stop):
                 total = simd.add(total, vector.load(sums, k * columns + j, width))
             result, total, first = simd.add(result, total), simd.like(total, 0), stop
         return result
 
     @device
-    def untiled(source, start, stop, j, columns):
+    def sum_run(source, start, stop, j, columns):
         value, order, scale, _, _, _ = source
         return rows(value, order, scale, start, stop, j, columns)
 
     @device
-    def tiled(source, start, stop, j, columns):
+    def sum_tiles(source, start, stop, j, columns):
         value, order, scale, tiles, _, tile = source
         total = rows(value, order, scale, start, min(stop, start + tile), j, columns)
         if stop - start > tile:
-            total = in_order(total, tiles, start // tile, (stop - start + tile - 1) // tile, tile, j, columns)
+            total = add_in_order(total, tiles, start // tile, (stop - start + tile - 1) // tile, tile, j, columns)
         return total
 
     @device
-    def tiled_twice(source, start, stop, j, columns):
+    def sum_tiles_twice(source, start, stop, j, columns):
         groups, tile = source[4], source[5]
         group = tile * tile
-        total = tiled(source, start, min(stop, start + group), j, columns)
+        total = sum_tiles(source, start, min(stop, start + group), j, columns)
         if stop - start > group:
-            total = in_order(total, groups, start // group, (stop - start + group - 1) // group, tile, j, columns)
+            total = add_in_order(total, groups, start // group, (stop - start + group - 1) // group, tile, j, columns)
         return total
 
-    return (untiled, tiled, tiled_twice)[levels]
+    return (sum_run, sum_tiles, sum_tiles_twice)[levels]
 
 
 @functools.cache

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays.cuda import View, convert, copied, fill, iota, launch, view
+from ....arrays.cuda import View, convert, copy_elements, fill, iota, launch, view
 from ....base.errors import OutputError
 from ....lod import SelectedRows
 from ....ops.shared.updates import numbers_in
 from .gather import put_rows
-from .merge import runs_of, sorted_of
+from .merge import runs_of, sort_gradient
 from .offsets import Offsets, settings
 from .reduce import VECTOR, group_of, width_of
 from .reduce_kernels import WARP
@@ -36,7 +36,7 @@ def _rule_numbers(rule, param):
     return tuple(numbers_in(kind, padded, rule.adjust or (0.0,) * 4))
 
 
-def _three(param, states):
+def _fill_states(param, states):
     """Three states, the parameter in place of absent ones."""
     return (*states, param, param, param)[:3]
 
@@ -83,23 +83,22 @@ def update_all(rule, param, states, grad, taken=None):
         return
     kernel, width = dense_loop(rule, param, states, grad, taken)
     taken = grad if taken is None else taken
-    launch(
-        kernel, param.size // width, param, *_three(param, states), grad, taken, *_rule_numbers(rule, param), param.size
-    )
+    states, numbers = _fill_states(param, states), _rule_numbers(rule, param)
+    launch(kernel, param.size // width, param, *states, grad, taken, *numbers, param.size)
     _write_also(rule)
 
 
 def _write_also(rule):
     """Make the rule's other writes. An interrupt may come before them: launches are several."""
     for array, value in rule.also:
-        copied(value, array) if isinstance(value, View) else fill(array, value)
+        copy_elements(value, array) if isinstance(value, View) else fill(array, value)
 
 
 def put_together(rows, values, arrays):
     """``array[rows] = value`` of each of some arrays, or of all rows for None."""
     for array, value in zip(arrays, values, strict=True):
         value = convert(value, array.dtype)
-        copied(value, array) if rows is None else put_rows(rows, value, array)
+        copy_elements(value, array) if rows is None else put_rows(rows, value, array)
 
 
 def update_rows(rule, param, states, grad, duplicates, taken=None):
@@ -110,7 +109,7 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
     if grad.is_merged:
         at, starts, order = runs_of(grad)
     else:
-        (at, order), starts = sorted_of(grad), None
+        (at, order), starts = sort_gradient(grad), None
     update_runs(rule, param, states, at, starts, order, grad.value, duplicates, taken=taken)
 
 
@@ -136,10 +135,11 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     flags = by_ids, levels, order is not None, merge, bool(rule.adjust), scale is not None
     order, scale = offsets if order is None else order, offsets if scale is None else scale
     taken_by = value if taken is None else taken
-    arrays = param, *_three(param, states), at, order, offsets, value, scale, taken_by, tiles, groups
+    arrays = param, *_fill_states(param, states), at, order, offsets, value, scale, taken_by, tiles, groups
     numbers = *_rule_numbers(rule, param), settings.run_rows, len(param), columns
     if rule.rowwise:
-        width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])  # 2: 170 registers
+        # Two columns of float64 per thread would take 170 registers.
+        width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])
         kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
         launch(kernel, count * WARP, *arrays, *numbers, count)
     else:

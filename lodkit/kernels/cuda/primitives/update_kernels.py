@@ -1,7 +1,7 @@
 """Templates of all updates of a parameter in place: dense, and by the sorted runs of a SelectedRows gradient.
 
 ``count`` is the number of states, at most three, which have ``each`` numbers per element of the parameter; ``numbers``
-are seven of the rule and four of ``adjusted``, which comes first where a rule ``adjusts``. Arguments that a kernel does
+are seven of the rule and four of ``adjust``, which comes first where a rule ``adjusts``. Arguments that a kernel does
 not use may be anything. Where runs are found ``by_ids``, ``at`` are sorted ids, and every position looks whether a run
 starts there: neither the number of runs nor their table is needed, so nobody waits for them.
 """
@@ -13,7 +13,7 @@ import functools
 from ....arrays.cuda import cuda, device, vector
 from ....jit import simd
 from ...common import optimizer_steps
-from .reduce_kernels import WARP, across
+from .reduce_kernels import WARP, combine_lanes
 from .sorted_runs import run_of, sum_of
 
 
@@ -37,7 +37,7 @@ def _states(count, width, each=1):
     return read, write
 
 
-adjusted = device(optimizer_steps.adjusted)
+adjusted = device(optimizer_steps.adjust)
 
 
 def _gradient(width, gather, adjusts, weighted, levels):
@@ -142,7 +142,7 @@ def _row_step(step, width, count, keeps, gather, adjusts, weighted, levels):
     Takes and returns the row's number, as one lane. Every thread reads what only it has written.
     """
     (read, write), gradient = _states(count, width), _gradient(width, gather, adjusts, weighted, levels)
-    (_, _, spread), combine = _row_state(count, keeps), across(simd.add, WARP)
+    (_, _, spread), combine = _row_state(count, keeps), combine_lanes(simd.add, WARP)
     step = device(step)
 
     @device
