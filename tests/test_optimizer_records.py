@@ -39,7 +39,7 @@ def test_a_record_has_a_class_and_where_its_step_is_by_rows_an_update_of_bags(na
     made = getattr(lodkit.optim, record.title)
     assert made.op is op
     assert made.__doc__ == record.summary
-    assert [*made.states] == record.kept()
+    assert [*made.states] == record.list_states()
     assert (f"embedding_bag_{name}" in lodkit.OPS) == (record.numbers is not None)
 
 

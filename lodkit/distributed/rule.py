@@ -51,7 +51,7 @@ class Rule:
             raise ValueError(f"{name} has no states {sorted(unknown)}; it has {', '.join(possible) or 'none'}")
         self._possible = possible
         self._tried: set[str] = set()
-        self.names = self.optimizer.kept(optional)
+        self.names = self.optimizer.list_states(optional)
         self.attrs = {**({"lazy": True} if "lazy" in op.defaults else {}), **attrs}
         self._refuse(self.attrs)
         takes = sorted(parameters.keys() - {*op.inputs})

@@ -88,7 +88,7 @@ def prepare_bag_update(on, name, param, ids, grad, names, states, weights, pool,
 def _document(update, names, attrs):
     """The docstring of a fused update."""
     optimizer = update.definition.optimizer
-    shapes = (optimizer.layout(name, (3, 2), np.float64)[0] for name in optimizer.kept())
+    shapes = (optimizer.layout(name, (3, 2), np.float64)[0] for name in optimizer.list_states())
     zeros = (f"np.zeros({shape if len(shape) > 1 else shape[0]})" for shape in shapes)
     call = ["param", "LoDTensor([2, 2], [[2]])", "grad", *zeros, "lr=0.5"]
     rest = ", ".join([*names, *(name for name in attrs if name != "pool")])

@@ -93,7 +93,7 @@ def _hint(i, p):
     return "Dense | SelectedRows" if i == 1 else "Dense" if p.default is p.empty else "Dense | None"
 
 
-def _annotated(rule):
+def _annotate(rule):
     """The signature of a rule, and its type hints: annotations are added where it has none."""
     own, hints = inspect.signature(rule), dict(rule.__annotations__)
     parameters = []
@@ -131,7 +131,7 @@ def optimizer(title, summary, /, *, defaults=MappingProxyType({}), **more):
     """
 
     def make(rule):
-        own, hints = _annotated(rule)
+        own, hints = _annotate(rule)
         whole, counter = more.get("whole"), more.get("counter")
         absent = {*own.parameters, *(["decoupled"] if "weight_decay" in own.parameters else [])}
         absent |= {"rounding_seed"} if whole or counter else set()

@@ -66,7 +66,7 @@ class OptimizerRecord(NamedTuple):
     single: bool = False
     start: float = 0.0
 
-    def kept(self, chosen=()):
+    def list_states(self, chosen=()):
         """Names of the states that are kept, where some optional ones are chosen."""
         return [name for name in self.states if name in chosen or name not in self.flags.values()]
 
@@ -109,7 +109,7 @@ def describe(operator, title, summary, /, *, touches_all=True, **more):
     def example(dtype):
         param = np.ones((3, 20), dtype)
         for grad in (param.copy(), SelectedRows([2, 0, 2], param.copy(), 3)):
-            states = (np.ones(*record.layout(state, param.shape, param.dtype)[:2]) for state in record.kept())
+            states = (np.ones(*record.layout(state, param.shape, param.dtype)[:2]) for state in record.list_states())
             yield (param.copy(), grad, *states), attrs
 
     operator.example(lambda dtype: [*example(dtype)])
