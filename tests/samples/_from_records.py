@@ -21,9 +21,9 @@ def missing(samples):
         if name in samples:
             continue
         if record := getattr(op.definition, "optimizer", None):
-            found[name] = list(cases(len(record.kept()), record.rowwise, **attributes(op)))
+            found[name] = list(cases(len(record.list_states()), record.rowwise, **attributes(op)))
         elif update := getattr(op.definition, "update", None):
             record = update.definition.optimizer
-            shapes = [record.layout(state, (6, 3), None)[0][1:] for state in record.kept()]
+            shapes = [record.layout(state, (6, 3), None)[0][1:] for state in record.list_states()]
             found[name] = list(few_cases(shapes, **attributes(op)))
     return found
