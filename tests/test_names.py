@@ -161,7 +161,7 @@ ALLOWED = {
     "views.py writable",
 }
 #: The same, of constants.
-ALLOWED_CONSTANTS = {"copy_runs.py FAR", "copy_runs.py LONG", "reduce.py MANY", "shortcuts.py FEW"}
+ALLOWED_CONSTANTS = {"shortcuts.py FEW"}
 
 
 def names_of(file):

@@ -180,7 +180,7 @@ def test_bytes_are_copied_between_any_boundaries(name):
     @njit
     def kernel(out, i, source, j, count):
         function(out, i, source, j, count)
-        simd.settle()
+        simd.store_fence()
 
     source = np.arange(300).astype(np.uint8)
     for run in (kernel, kernel.py_func):

@@ -170,7 +170,7 @@ def test_a_defect_of_lodkit_keeps_all_frames(monkeypatch):
     def broken(*inputs, **attrs):
         return kernel(None, None, None, None, None)
 
-    monkeypatch.setitem(lodkit.tanh._entries, (np.ndarray,), broken)
+    monkeypatch.setitem(lodkit.tanh._plans, (np.ndarray,), broken)
     found = places(caught(lambda: lodkit.tanh(TABLE)))
     assert ("<tanh>", "tanh") in found
 

@@ -131,13 +131,13 @@ def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypat
     for height in (5, 250, 1000):
         table = np.ones((height, 50), np.float32)  # 200 bytes a row
         given = [("sum", True), ("sum", False), ("logsumexp", False)]
-        found.append([reduce.rows_ahead(reducer, 10_000, table, 50, gather) for reducer, gather in given])
+        found.append([reduce.choose_prefetch(reducer, 10_000, table, 50, gather) for reducer, gather in given])
     none, all_lines, alternate, twice = (), (2,), (2, True), (2, False, True)
     ways = [[none] * 3, [alternate, all_lines, all_lines], [twice, all_lines, all_lines]]
     rows = [[(0, 0)] * 3, [(11, 0), (20, 0), (64, 0)], [(64, 9), (20, 0), (64, 0)]]
     assert [[how for how, *_ in line] for line in found] == [[Prefetch(*way) for way in line] for line in ways]
     assert [[tuple(rest) for _, *rest in line] for line in found] == rows
-    assert reduce.rows_ahead("sum", settings.fetch_from - 1, table, 50, True) == (Prefetch(), 0, 0)
+    assert reduce.choose_prefetch("sum", settings.fetch_from - 1, table, 50, True) == (Prefetch(), 0, 0)
 
 
 @pytest.mark.parametrize(("threads", "ahead", "expected"), [(1, 30, (64, 0)), (2, 0, (64, 0)), (2, 30, (30, 18))])
@@ -149,9 +149,9 @@ def test_rows_ahead_of_several_threads(threads, ahead, expected, monkeypatch):
     monkeypatch.setattr(reduce, "get_num_threads", lambda: threads)
     small, table, many, few = np.ones((100, 96)), np.ones((1000, 48)), 1 << 20, settings.parallel_from - 1
     shared = expected[1] > 0
-    assert reduce.rows_ahead("sum", many, table, 48, True) == (Prefetch(2, shared, shared), *expected)
+    assert reduce.choose_prefetch("sum", many, table, 48, True) == (Prefetch(2, shared, shared), *expected)
     others = (many, table, 47, True), (few, table, 48, True), (many, table, 48, False), (many, small, 96, True)
-    assert not any(reduce.rows_ahead("sum", *given)[0].alternate for given in others)
+    assert not any(reduce.choose_prefetch("sum", *given)[0].alternate for given in others)
 
 
 def test_another_cpu_has_the_default_settings():

@@ -145,7 +145,7 @@ class Rule:
     def step_rows(self, values, states, grad, attrs, on=None) -> None:
         """Step by a gradient of rows; ``on`` is the device whose norms are those of all ranks."""
         arrays = values, *states.values()
-        launch: Any = None if on is None else self.op.select(values, grad, *arrays[1:])
+        launch: Any = None if on is None else self.op.select(values, grad, *arrays[1:]).launch
         # On one device alone, which has no norms and rounds to nearest.
         if not isinstance(launch, functools.partial):
             self.op(values, grad, *arrays[1:], **attrs)
@@ -153,7 +153,7 @@ class Rule:
             # Copies of the listed rows, as a dense update: ranks without any take part in the norms, too.
             grad = grad.merge()
             copies = [array[grad._rows] for array in arrays]
-            launch = self.op.select(copies[0], grad.value, *copies[1:])
+            launch = self.op.select(copies[0], grad.value, *copies[1:]).launch
             launch.func(on, copies[0], grad.value, *copies[1:], **attrs)
             device.put_together(grad._rows, copies, arrays)
         else:

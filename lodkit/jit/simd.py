@@ -167,12 +167,12 @@ def stream(out, i, source, j, count):
     """Copy as ``copy`` does, by non-temporal stores, which do not read a line before writing it.
 
     1.3 to 2 times faster for results larger than the caches and runs of several lines, slower for a few bytes.
-    ``settle`` must follow before another thread reads.
+    ``store_fence`` must follow before another thread reads.
     """
     copy(out, i, source, j, count)
 
 
-def settle():
+def store_fence():
     """Fence: streamed bytes become visible to every thread."""
 
 
@@ -269,7 +269,7 @@ _SAFE = "zero_nonfinite is_finite zero_at_minus_inf zero_unless_positive"
 _LANES = "load store full like widen narrow low high evens odds paired lane add sub mul div fma maximum minimum larger"
 for _module, _names in (
     (intrinsics, f"{_LANES} load_first store_first keep_loop_rolled"),
-    (memory, "copy stream settle prefetch prefetch_lanes prefetch_alternate"),
+    (memory, "copy stream store_fence prefetch prefetch_lanes prefetch_alternate"),
     (bitpack, "load_packed load_params store_codes transpose half"),
     (
         vector_math,

@@ -15,8 +15,8 @@ from ..jit import Bytes, Numbers, compile_typed, jitable, lower_bound, parallel_
 from ..jit.tuning import tuning
 from .offsets import lengths_to_offsets
 
-FAR = tuning.far_bytes  # long runs of a result that no cache holds go past the caches
-LONG = 256  # bytes
+STREAM_BYTES = tuning.far_bytes  # long runs of a result that no cache holds go past the caches
+STREAM_ROW_BYTES = 256  # bytes
 BLOCK = 4096  # bytes of padding that are copied at once
 CHUNK = 1 << 18  # bytes in one step of a prange
 # NumPy finds this type in 60 ns.
@@ -147,7 +147,7 @@ def runs_between(offsets):
 
 @jitable
 def _put(out, i, source, j, count):
-    if len(out) >= FAR and count >= LONG:
+    if len(out) >= STREAM_BYTES and count >= STREAM_ROW_BYTES:
         simd.stream(out, i, source, j, count)
     else:
         simd.copy(out, i, source, j, count)
@@ -183,7 +183,7 @@ def _copy(source, starts, stops, run_width, slots, slot_width, pads, lead, size,
             _put(out, run * size, source, (start + run - begin) * size, (rest - run) * size)
             _fill(pads, 1, rest * size, end * size, out)
             first, s = end, s + 1
-        simd.settle()
+        simd.store_fence()
 
 
 @jitable
@@ -217,7 +217,7 @@ def _move(source, starts, to, offsets, size, chunk, out):
             stop, done = min(offsets[r + 1], last), first - offsets[r]
             _put(out, (to[r] + done) * size, source, (starts[r] + done) * size, (stop - first) * size)
             first, r = stop, r + 1
-        simd.settle()
+        simd.store_fence()
 
 
 #: Compiled code for a few rows, called without Numba's look at types, which are always these: 0.4 us less for twelve.

@@ -1,9 +1,9 @@
 """The call of an operator: a function with the signature of its definition, made from source.
 
 Python binds inputs and attributes. What calls with inputs of some types have in common is settled at the first of them
-and kept as an *entry* by these types: the kernel, and which inputs are converted or compared with their structure. A
-later call tests its attributes, finds its entry, and runs the kernel. Whatever does not fit goes the slow way,
-``run_slowly``, which makes an entry or explains what is wrong.
+and kept as a *plan* by these types: the kernel, and which inputs are converted or compared with their structure. A
+later call tests its attributes, finds its plan, and runs the kernel. Whatever does not fit goes the slow way,
+``run_slowly``, which makes a plan or explains what is wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Missing:
 
 
 MISSING = Missing()
-ON_GPU = "cuda"  # last part of the key of an entry whose arrays are on a GPU
+ON_GPU = "cuda"  # last part of the key of a plan whose arrays are on a GPU
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -75,9 +75,9 @@ def make_call(op):
         "    try:",
         f"        if {' and '.join(fits)}:",
         *tests,
-        f"            __entry = __entries.get(({types}))",
-        "            if __entry is not None:",
-        f"                __result = __entry({given}{values})",
+        f"            __plan = __plans.get(({types}))",
+        "            if __plan is not None:",
+        f"                __result = __plan({given}{values})",
         *[f"                if __listeners.data: {note}"] * bool(op.updates),
         "                return __result",
         f"        return __slow(__op, ({every}){more}, ({values}), __unknown, out)",
@@ -89,7 +89,7 @@ def make_call(op):
     ]
     if op.updates:  # Ctrl-C may come between the update and the note of it
         lines += ["    except BaseException:", f"        {note}", "        raise"]
-    space |= {"__op": op, "__entries": op._entries, "__state": state, "__missing": MISSING, "__settle": op._settled}
+    space |= {"__op": op, "__plans": op._plans, "__state": state, "__missing": MISSING, "__settle": op._settled}
     space |= {"__slow": run_slowly, "__explain": explain_call, "__full": full, "__shorten": shorten}
     space |= {"__listeners": listeners, "__note": note_update}
     return compile_function(op.name, op.name, lines, space)
@@ -121,25 +121,25 @@ def explain_call(op, inputs, values, unknown, error):
 
 
 def run_slowly(op, inputs, values, unknown, out):
-    """Run a call that has no entry: record it, take and return tensors, fill ``out``, or make an entry."""
+    """Run a call that has no plan: record it, take and return tensors, fill ``out``, or make a plan."""
     inputs, attrs = read_arguments(op, inputs, values, unknown)
     if state.open and open_tapes():
         return call_recorded(op, inputs, out, attrs)
     if out is not None:
         return call_with_out(op, inputs, attrs, out)
-    entry = op._entries.get(types_of(op, inputs))
-    if entry is None:
+    plan = op._plans.get(types_of(op, inputs))
+    if plan is None:
         if holds_tensors(inputs):
             return call_on_arrays(op, inputs, attrs)
         accepted = op._accept(inputs)
         launch = op._launcher(accepted)
     op._check_attrs(attrs)
     op._check_needed(attrs)
-    if entry is not None:
+    if plan is not None:
         settled = {**op.defaults, **attrs}
-        result = entry(*fill_absent(op, inputs), *[settled[name] for name in op._checks])
+        result = plan(*fill_absent(op, inputs), *[settled[name] for name in op._checks])
     else:
-        result = keep_entry(op, inputs, accepted, launch)(*accepted, **attrs)
+        result = keep_plan(op, inputs, accepted, launch)(*accepted, **attrs)
     if listeners.data and op._updated:
         note_update(op, inputs)
     return result
@@ -151,31 +151,31 @@ def fill_absent(op, inputs):
 
 
 def types_of(op, inputs):
-    """The key of an entry: the types of all inputs."""
+    """The key of a plan: the types of all inputs."""
     return tuple(map(type, fill_absent(op, inputs)))
 
 
-def keep_entry(op, given, accepted, launch):
-    """Keep the entry of calls like one, if compiled code can take what was given; return a launcher for this call."""
+def keep_plan(op, given, accepted, launch):
+    """Keep the plan of calls like one, if compiled code can take what was given; return a launcher for this call."""
     key, numbers = types_of(op, given), int | float | np.number
     converts = [g is not a and not isinstance(g, numbers | RecordedArray) for g, a in zip(given, accepted, strict=True)]
     if all(x is None or device_of(x) != "cuda" for x in accepted):
-        op._entries[types_of(op, accepted)] = make_entry(op, accepted, launch)
+        op._plans[types_of(op, accepted)] = make_plan(op, accepted, launch)
         if not any(converts):
-            op._entries[key] = make_entry(op, given, launch)
+            op._plans[key] = make_plan(op, given, launch)
     elif all(g is a for g, a in zip(given, accepted, strict=True)):
         for x in given:
             for array in (x._rows, x._value) if type(x) is SelectedRows else (numbers_of(x),):
                 know_type(array)
-        op._entries[*key, ON_GPU] = entry = make_entry(op, given, launch, on_gpu=True)
-        op._entries.setdefault(key, entry)
+        op._plans[*key, ON_GPU] = plan = make_plan(op, given, launch, on_gpu=True)
+        op._plans.setdefault(key, plan)
     recorded = [x for x in given if isinstance(x, RecordedArray)]
     if not recorded:
         return launch
     return lambda *inputs, **attrs: views_kept(given_back(launch(*inputs, **attrs), accepted, given), recorded)
 
 
-def make_entry(op, inputs, launch, on_gpu=False):
+def make_plan(op, inputs, launch, on_gpu=False):
     """Make the function that runs a kernel for inputs of the types of these, and attributes that were tested."""
     tests, reads, plain, recorded = [], [], [f"x{i}" for i in range(len(inputs))], []
     for i, x in enumerate(inputs):
@@ -198,7 +198,7 @@ def make_entry(op, inputs, launch, on_gpu=False):
     every = "".join(f"x{i}, " for i in range(max(len(inputs), len(op.inputs) - op.variadic)))
     values = "".join(f"a{i}, " for i in range(len(op._checks)))
     keywords = "".join(f"{name}=a{i}, " for i, name in enumerate(op._checks))
-    lines = [f"def entry({every}{values}):", *reads]
+    lines = [f"def plan({every}{values}):", *reads]
     if tests:
         lines += [f"    if not ({' and '.join(tests)}):", f"        return run_unmatched(op, ({every}), ({values}))"]
     lines.append(f"    result = launch({''.join(f'{x}, ' for x in plain)}{keywords})")
@@ -208,7 +208,7 @@ def make_entry(op, inputs, launch, on_gpu=False):
     names = {"op": op, "launch": launch, "run_unmatched": run_unmatched, "restore_given": restore_given}
     names |= {"ndarray": np.ndarray, "asarray": np.asarray, "known": known_on_gpu, "plain_view": plain_view}
     title = f"{op.name}: {', '.join(type(x).__name__ for x in inputs)}"
-    return compile_function("entry", title, [*lines, "    return result"], names)
+    return compile_function("plan", title, [*lines, "    return result"], names)
 
 
 def restore_given(result, plain, given, recorded):
@@ -222,11 +222,11 @@ def restore_given(result, plain, given, recorded):
 
 
 def run_unmatched(op, inputs, values):
-    """Run a call whose arrays are not as its entry takes them: on a GPU, tensors, recorded, or resized."""
+    """Run a call whose arrays are not as its plan takes them: on a GPU, tensors, recorded, or resized."""
     inputs, attrs = read_arguments(op, inputs, values)
-    entry = op._entries.get((*types_of(op, inputs), ON_GPU))
-    if entry is not None and all(map(is_known, inputs)):
-        return entry(*fill_absent(op, inputs), *values)
+    plan = op._plans.get((*types_of(op, inputs), ON_GPU))
+    if plan is not None and all(map(is_known, inputs)):
+        return plan(*fill_absent(op, inputs), *values)
     if holds_tensors(inputs):
         return call_on_arrays(op, inputs, attrs)
     if any(isinstance(numbers_of(x), RecordedArray) for x in inputs):
@@ -235,11 +235,11 @@ def run_unmatched(op, inputs, values):
         return views_kept(given_back(result, plain, inputs), [*map(numbers_of, inputs)])
     accepted = op._accept(inputs)  # numbers: on the device of the others
     launch = op._launcher(accepted)
-    return keep_entry(op, inputs, accepted, launch)(*accepted, **attrs)
+    return keep_plan(op, inputs, accepted, launch)(*accepted, **attrs)
 
 
 def is_known(x):
-    """Whether an entry for a GPU takes an input as it is."""
+    """Whether a plan for a GPU takes an input as it is."""
     numbers = numbers_of(x)
     if isinstance(x, LoDTensor):
         return known_on_gpu(numbers) and (not x._lod or x._lod[-1].item(-1) == numbers.shape[0])

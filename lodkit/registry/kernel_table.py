@@ -80,7 +80,7 @@ class KernelTable(Members):
                 self._own.add((device, key))
             if not skip or (device, key) not in self._own:
                 self.kernels[device, key] = Kernel(self, device, key, function, launch)
-        self._entries.clear()
+        self._plans.clear()
 
     def _kinds_of(self, inputs):
         names = ["None"] * len(self._varying)

@@ -51,7 +51,7 @@ class Members:
     example_function: Any
 
     if TYPE_CHECKING:
-        _entries: dict[Any, Any]
+        _plans: dict[Any, Any]
         _loaded: set[str]
         _own: set[tuple[str, tuple[str, ...]]]
         _shared: list[tuple[tuple[str, ...], Callable[..., Any]]]

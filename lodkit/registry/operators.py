@@ -80,7 +80,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self._checks = {p.name: checker(hints.get(p.name), p.name, self.name) for p in keywords}
         self._tests = {name: check.test for name, check in self._checks.items()}
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
-        self.kernels, self._own, self._entries, self._shared, self._loaded = {}, set(), {}, [], set()
+        self.kernels, self._own, self._plans, self._shared, self._loaded = {}, set(), {}, [], set()
         self.gradient_rule = self.example_function = None
         self.infer_function = self._like((like,) if like else self.updates, hints.get("return") is Dense)
 

@@ -62,7 +62,7 @@ def _line(builder, to, start):
 
 
 @intrinsic
-def settle(typing):
+def store_fence(typing):
     def generate(context, builder, signature, args):
         builder.fence("seq_cst")
         return context.get_dummy_value()

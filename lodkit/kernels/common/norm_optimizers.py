@@ -18,7 +18,7 @@ from .updates import adjusted, check_arrays, dense_gradient, update
 def wngrad(on, param, grad: Dense | SelectedRows, scale, /, *, lr, epsilon, duplicates):
     before, square = ops.prepare(on, "wngrad", param, grad, (), "scale", scale, duplicates)
     rate, after = ops.wngrad_numbers(lr, epsilon, before, square)
-    rule = sgd_rule(lr=rate)._replace(also=((scale, after),))
+    rule = sgd_rule(lr=rate)._replace(extra_writes=((scale, after),))
     update(on, "wngrad", rule, param, grad, duplicates=duplicates)
     return param, scale
 
@@ -30,7 +30,7 @@ def storm(on, param, grad: Dense | SelectedRows, moment, total, /, *, lr, moment
     update(
         on,
         "storm",
-        storm_rule(rate, kept)._replace(also=((total, after),)),
+        storm_rule(rate, kept)._replace(extra_writes=((total, after),)),
         param,
         grad,
         ("moment",),

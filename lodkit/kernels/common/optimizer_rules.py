@@ -30,7 +30,7 @@ class Rule(NamedTuple):
         ``squares`` are the mean over a row, and the last state, if any, has one number per row.
     pairs : bool
         States have two numbers for each of the parameter, side by side.
-    also : tuple of (array, array or number)
+    extra_writes : tuple of (array, array or number)
         Other arrays, and what they are filled with when the parameter changes: an interrupt leaves all or none.
     """
 
@@ -39,7 +39,7 @@ class Rule(NamedTuple):
     adjust: tuple = ()
     rowwise: bool = False
     pairs: bool = False
-    also: tuple = ()
+    extra_writes: tuple = ()
 
 
 #: The numbers of ``adjusted`` that make a row without gradient its own gradient.

@@ -47,7 +47,7 @@ def smart_decay_adam(
         grad = dense_gradient(on, grad)
     if not isinstance(grad, SelectedRows):
         _, passed, seen = on.smart_decay.elapse(last_seen, None, now, param)
-        rule = rule._replace(also=((last_seen, seen),))
+        rule = rule._replace(extra_writes=((last_seen, seen),))
         on.update_all(rule, param, (moment1, moment2, passed), grad)
     elif grad.value.size:
         order, starts, rows = on.sort_rows(grad._rows, grad.height)

@@ -75,7 +75,7 @@ def step_rows(on, rule, param, states, grad, duplicates="merge", touches_all=Fal
     """Step the rows of a parameter that SelectedRows list, or all of them where the rule ``touches_all``."""
     if touches_all:
         check_merged(duplicates)
-        if seed is None and not records and on.update_spread(rule, param, states, grad):
+        if seed is None and not records and on.update_all_rows(rule, param, states, grad):
             return None
         return step_dense(on, rule, param, states, dense_gradient(on, grad), records, seed)
     if seed is not None:

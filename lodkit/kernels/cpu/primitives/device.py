@@ -117,7 +117,7 @@ HOMES = {
     "sort": ("group_rows", "sort_rows"),
     "update": (
         *("dense_loop", "put_together", "record_like", "rows_loop"),
-        *("update_all", "update_rows", "update_runs", "update_spread"),
+        *("update_all", "update_rows", "update_runs", "update_all_rows"),
     ),
 }
 

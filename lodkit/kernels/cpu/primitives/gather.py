@@ -11,7 +11,7 @@ from ....arrays import ALIGNED, AS_THEY_ARE, integers, matrix, native
 from ....arrays.ids import ids_in_range
 from ....jit import advance, get_num_threads, jitable, parallel_kernel, prange, segment_of, settings, simd
 from ....jit.tuning import tuning
-from ....lod.copy_runs import FAR, LONG
+from ....lod.copy_runs import STREAM_BYTES, STREAM_ROW_BYTES
 
 AHEAD = tuning.update_rows_ahead
 NO_WEIGHTS = np.empty(0, np.float32)
@@ -24,9 +24,9 @@ def _copy_numbers(table, ids, padding, out):
     bad = 0
     for i in range(len(out)):
         row = ids[i]
-        there = np.uint64(row) < np.uint64(len(table))
-        bad += not there
-        out[i] = table[row] if there and row != padding else 0
+        in_range = np.uint64(row) < np.uint64(len(table))
+        bad += not in_range
+        out[i] = table[row] if in_range and row != padding else 0
     return bad
 
 
@@ -43,9 +43,9 @@ def gather_kernel(table, ids, padding, chunk, out):
         for i in range(first, last):
             row = ids[i]
             simd.prefetch(table, ids[min(i + AHEAD, rows - 1)], 0, size)
-            there = np.uint64(row) < np.uint64(len(table))
-            bad += not there
-            if there and row != padding:
+            in_range = np.uint64(row) < np.uint64(len(table))
+            bad += not in_range
+            if in_range and row != padding:
                 for d in range(width):
                     out[i, d] = table[row, d]
             else:
@@ -55,7 +55,7 @@ def gather_kernel(table, ids, padding, chunk, out):
 
 
 @functools.lru_cache(64)
-def _gather_few(kind, result):
+def compiled_small_gather(kind, result):
     """Compiled code of ``gather_kernel`` for few rows of numbers, half a microsecond less; None for other types."""
     if kind not in AS_THEY_ARE or result != kind:
         return None
@@ -71,13 +71,13 @@ def rows_to_read(table, ids, padding_idx):
     if ids is None or ids.size >= len(table) or (table.flags.c_contiguous and table.dtype.isnative):
         return table, ids, padding_idx
     flat = ids.flatten()  # which no other thread writes
-    there = (flat >= 0) & (flat < len(table))
-    places = np.where(there, np.arange(len(flat)), -1)
+    in_range = (flat >= 0) & (flat < len(table))
+    places = np.where(in_range, np.arange(len(flat)), -1)
     if padding_idx is not None:
         padded = flat == padding_idx
         padding_idx = int(np.argmax(padded)) if padded.any() else -1
         places[padded] = padding_idx
-    return table[np.where(there, flat, 0)], places.reshape(ids.shape), padding_idx
+    return table[np.where(in_range, flat, 0)], places.reshape(ids.shape), padding_idx
 
 
 def gather_loop(table, ids):
@@ -95,7 +95,7 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
     if plain and table.flags.num & ALIGNED == ALIGNED:
         rows, columns = ids.size, table.shape[1]
         if rows * columns < settings.parallel_from:
-            few = _gather_few(kind, kind if out is None else out.dtype)
+            few = compiled_small_gather(kind, kind if out is None else out.dtype)
     if few:
         out = arrays.small_output((rows, columns), kind) if out is None else out
         bad = few(table, ids, padding, settings.chunk_rows, out)
@@ -111,18 +111,18 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
     return out
 
 
-def goes_far(out):
+def should_stream(out):
     """True if a result is written past the caches, row by row."""
-    return out.nbytes >= FAR and out.nbytes >= LONG * len(out)
+    return out.nbytes >= STREAM_BYTES and out.nbytes >= STREAM_ROW_BYTES * len(out)
 
 
 def take_rows(data, rows, out=None):
     """``data[rows]`` for rows that are there, most of them beside the one before; zeros for row -1."""
     rows = integers(rows, "rows")  # compiled code reads a few rows without a check of types
-    if out is None and data.nbytes < FAR and len(rows) <= len(data):
+    if out is None and data.nbytes < STREAM_BYTES and len(rows) <= len(data):
         return gather(data, rows, None)
     out = arrays.output((len(rows), *data.shape[1:]), native(data.dtype), out)
-    if not goes_far(out):
+    if not should_stream(out):
         return gather(data, rows, None, out)
     source, target = matrix(data), matrix(out)
     _stream_rows(out.size, source, rows, target.strides[0], settings.chunk_rows, target)
@@ -139,7 +139,7 @@ def _stream_rows(source, rows, size, chunk, out):
                 out[i] = 0
             else:
                 simd.stream(out, i * size, source, rows[i] * size, size)
-        simd.settle()
+        simd.store_fence()
 
 
 def repeat_rows(data, offsets, out=None):
@@ -147,8 +147,8 @@ def repeat_rows(data, offsets, out=None):
     out = arrays.output((offsets.item(-1), *data.shape[1:]), native(data.dtype), out)
     if out.size:
         source, target = np.ascontiguousarray(data, out.dtype), out.reshape(-1).view(_BYTE)
-        size, far = out.nbytes // len(out), goes_far(out)
-        block = size if far or size >= LONG else BLOCK // size * size
+        size, far = out.nbytes // len(out), should_stream(out)
+        block = size if far or size >= STREAM_ROW_BYTES else BLOCK // size * size
         _repeat(out.size, source.reshape(-1).view(_BYTE), offsets, size, block, far, settings.chunk_rows, target)
     return out
 
@@ -175,7 +175,7 @@ def _repeat(source, offsets, size, block, far, chunk, out):
                 else:
                     simd.copy(out, first + done, out, first, count)
                 done += count
-        simd.settle()
+        simd.store_fence()
 
 
 @parallel_kernel

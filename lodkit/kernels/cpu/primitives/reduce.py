@@ -40,7 +40,7 @@ _UNDIVIDED = {
     "sqrt": ("sum", int(Divisor.ROOT_OF_WEIGHT)),
     "logmeanexp": ("logsumexp", int(Divisor.WEIGHT)),
 }
-MANY = 1 << 18  # numbers of a result from which its memory matters
+LARGE_OUTPUT = 1 << 18  # numbers of a result from which its memory matters
 NO_IDS, NO_WEIGHTS = np.empty(0, np.int64), np.empty(0, np.float32)
 
 
@@ -48,11 +48,11 @@ def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
     """The loop of ``reduce_into`` for these arrays, and what was chosen for them."""
     columns, rows = matrix(values).shape[1], len(values) if ids is None else ids.size
     size, row_bytes = rows * columns, columns * values.itemsize
-    prefetch, distance, near = rows_ahead(reduce, size, values, columns, ids is not None)
+    prefetch, distance, near = choose_prefetch(reduce, size, values, columns, ids is not None)
     whole = size >= settings.parallel_from and row_bytes <= tuning.strip_bytes
     flags = ids is not None, weights is not None, padding_idx is not None
-    kernel, _, _, flat = _kernel(reduce, columns, *flags, whole, prefetch)
-    facts = {"lanes": 1 if flat or reduce in ENDS else columns if whole else width_of(columns)}
+    kernel, _, _, takes_1d = _kernel(reduce, columns, *flags, whole, prefetch)
+    facts = {"lanes": 1 if takes_1d or reduce in ENDS else columns if whole else width_of(columns)}
     again = f" and {near}" if prefetch.again else ""
     facts["prefetch"] = f"{distance}{again} rows ahead" if distance else "none: the rows are few, or in the cache"
     longest, tile = max(np.diff(offsets), default=0), TILE * settings.chunk_rows
@@ -92,17 +92,17 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
         if len(tiles) and reduce not in ENDS:
             if unchecked:
                 ids_in_range(ids, len(values))
-            _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out)
+            reduce_in_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out)
             return
     gather, size = ids is not None, rows * columns
     whole = size >= settings.parallel_from and columns * values.itemsize <= tuning.strip_bytes
-    prefetch, fetch, near = rows_ahead(reduce, size, values, columns, gather)
-    kernel, divisor, finds, line = _kernel(
+    prefetch, fetch, near = choose_prefetch(reduce, size, values, columns, gather)
+    kernel, divisor, reports_bad_ids, takes_1d = _kernel(
         reduce, columns, gather, weights is not None, padding_idx is not None, whole, prefetch
     )
-    if unchecked and not finds:
+    if unchecked and not reports_bad_ids:
         ids_in_range(ids, len(values))
-    if line:
+    if takes_1d:
         values, out = values.reshape(-1), out.reshape(-1)
         pad = np.float32(pad.view(np.float16)) if pad.dtype == np.uint16 else pad
     flat = NO_IDS if ids is None else ids
@@ -114,7 +114,7 @@ def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, un
         ids_in_range(ids, len(values))
 
 
-def rows_ahead(reduce, size, values, columns, gather):
+def choose_prefetch(reduce, size, values, columns, gather):
     """How a reduction of ``size`` numbers prefetches, the rows between that and the use of a row, and those between a
     second prefetch and its use.
     """
@@ -134,7 +134,7 @@ def rows_ahead(reduce, size, values, columns, gather):
     return (Prefetch(tuning.level, alternate, near > 0), fetch, near) if fetch else (NO_PREFETCH, 0, 0)
 
 
-def _reduce_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out):
+def reduce_in_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out):
     """Reduce the tiles of long segments, in double precision, and then their results; others as in any batch."""
     kind = total_dtype(values.dtype)
     partial = np.empty((len(tiles) - 1, out.shape[1]), kind)
@@ -165,7 +165,7 @@ def width_of(columns):
 
 @functools.lru_cache(1024)
 def _kernel(reduce, columns, gather, weighted, padded, whole, prefetch):
-    """Kernel of a reduction, its Divisor, whether it finds bad ids, and whether it takes arrays of one dimension.
+    """Kernel of a reduction, its Divisor, whether it reports bad ids and takes arrays of one dimension.
 
     One of ``whole`` rows takes one strip each.
     """
@@ -205,7 +205,7 @@ def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
 
 @functools.lru_cache(1024)
 def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few, prefetch):
-    """Type of the result, pad value, kernel, Divisor, whether it finds bad ids, and whether it takes one dimension.
+    """Type of the result, pad value, kernel, Divisor, whether it reports bad ids and takes one dimension.
 
     None for other types. For ``few`` rows the kernel is the compiled code itself, without a check of types by Numba:
     they are the key of this plan. That halves the time of ten segments.
@@ -214,12 +214,14 @@ def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few,
         return None
     dtype, pad = result_of(kind, reduce, asked, pad_value)
     whole = not few and columns * kind.itemsize <= tuning.strip_bytes
-    kernel, divisor, finds, line = _kernel(reduce, columns, gather, weights is not None, padded, whole, prefetch)
+    kernel, divisor, reports_bad_ids, takes_1d = _kernel(
+        reduce, columns, gather, weights is not None, padded, whole, prefetch
+    )
     if few:
-        shape, weights = 0 if line else (0, columns), NO_WEIGHTS if weights is None else np.empty(0, weights)
+        shape, weights = 0 if takes_1d else (0, columns), NO_WEIGHTS if weights is None else np.empty(0, weights)
         values, out = np.empty(shape, kind), np.empty(shape, dtype)
         kernel = kernel.entry(values, NO_IDS, weights, -1, NO_IDS, pad, divisor, 1, 1, 0, 0, out)
-    return dtype, pad, kernel, divisor, finds, line
+    return dtype, pad, kernel, divisor, reports_bad_ids, takes_1d
 
 
 @functools.lru_cache(1024)
@@ -247,23 +249,23 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
         few, gather, padded = size < settings.parallel_from, ids is not None, padding_idx is not None
         padding, prefetch, fetch, near = padding_idx if padded else -1, NO_PREFETCH, 0, 0
         if size >= settings.fetch_from:
-            prefetch, fetch, near = rows_ahead(reduce, size, values, columns, gather)
+            prefetch, fetch, near = choose_prefetch(reduce, size, values, columns, gather)
         plan = _plan(values.dtype, columns, reduce, dtype, pad_value, kind, gather, padded, few, prefetch)
     if plan is None:
         return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
-    result, pad, kernel, divisor, finds, line = plan
+    result, pad, kernel, divisor, reports_bad_ids, takes_1d = plan
     chunk, block = settings.chunk_rows, settings.block_rows
-    if not finds:
+    if not reports_bad_ids:
         if size > TILE * chunk * columns:
             return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
         if unchecked:
             ids_in_range(ids, shape[0])
     table = values
-    if few and segments * columns < MANY:
+    if few and segments * columns < LARGE_OUTPUT:
         made = target = arrays.small_output((segments, columns) if ndim == 2 else (segments,), result)
     else:
         made = target = arrays.output((segments, *shape[1:]), result)
-    if line:
+    if takes_1d:
         if ndim == 2:
             table, target = values.reshape(-1), made.reshape(-1)
     elif ndim == 1:

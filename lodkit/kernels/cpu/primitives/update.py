@@ -53,25 +53,25 @@ def update_all(rule, param, states, grad, taken=None):
         return
     if param.dtype == np.float16:  # whose gradient may be float32, and whose states
         copies = [array.astype(np.float32) for array in (param, *states)]
-        update_all(rule._replace(also=()), copies[0], copies[1:], upcast(np.ascontiguousarray(grad)), taken)
-        _write((param, *states), copies, rule.also)
+        update_all(rule._replace(extra_writes=()), copies[0], copies[1:], upcast(np.ascontiguousarray(grad)), taken)
+        _write((param, *states), copies, rule.extra_writes)
         return
     p, *states, g = (x.reshape(1, -1) for x in (param, *states, np.ascontiguousarray(grad, param.dtype)))
     kernel, _ = dense_loop(rule, p, states, g, taken)
     taken, numbers = g if taken is None else taken.reshape(1, -1), rule_numbers(rule, p.dtype)
-    launch = _with_writes(rule, kernel) if rule.also else kernel
+    launch = _with_writes(rule, kernel) if rule.extra_writes else kernel
     launch(p.size, p, tuple(states), g, taken, numbers, DENSE_CHUNKS * settings.chunk_rows)
 
 
 def _with_writes(rule, kernel):
     """A kernel that makes the rule's other writes, too."""
-    return functools.partial(kernel.then, [(array, ..., value) for array, value in rule.also])
+    return functools.partial(kernel.then, [(array, ..., value) for array, value in rule.extra_writes])
 
 
-def _write(arrays, values, also=(), at=...):
+def _write(arrays, values, extra_writes=(), at=...):
     """Write what was computed in copies, and the other writes of a rule; an interrupt leaves all or none."""
     writes = [(array, at, value) for array, value in zip(arrays, values, strict=True)]
-    write_together(writes + [(array, ..., value) for array, value in also])
+    write_together(writes + [(array, ..., value) for array, value in extra_writes])
 
 
 def put_together(rows, values, arrays):
@@ -118,7 +118,7 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
     """Step the rows of a parameter that a gradient lists."""
     n, value = len(grad._rows), grad._value
     few = 0 < n <= settings.few_rows and n <= settings.block_rows and not grad.is_merged and grad.height <= TALL
-    if few and taken is None and not rule.also and value.size:
+    if few and taken is None and not rule.extra_writes and value.size:
         kinds, rows = [], []
         for x in (param, value, *states):
             if x.flags.num & ALIGNED != ALIGNED:
@@ -146,7 +146,7 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
         return
     p, g = matrix(param), matrix(np.asarray(value, param.dtype))
     if not p.size or not len(at):
-        _write((), (), rule.also)
+        _write((), (), rule.extra_writes)
         return
     if duplicates == "merge" and len(order) - len(at) >= TILE * settings.chunk_rows:
         g, order, starts, scale = _long_runs_summed(g, order, starts, scale)
@@ -154,12 +154,12 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     states, numbers = tuple(map(matrix, states)), rule_numbers(rule, p.dtype)
     scale, taken = numbers if scale is None else scale, g if taken is None else matrix(taken)
     sizes = settings.chunk_rows, settings.block_rows
-    launch = _with_writes(rule, kernel) if rule.also else kernel
+    launch = _with_writes(rule, kernel) if rule.extra_writes else kernel
     launch(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, *sizes)
 
 
-def update_spread(rule, param, states, grad):
-    """Step all rows of a parameter as by the dense gradient that SelectedRows are, which is never made.
+def update_all_rows(rule, param, states, grad):
+    """Apply a sparse gradient to every row (rows that it omits get gradient 0) without building the dense gradient.
 
     Returns False, and does nothing, where rows are no whole vectors of the type that they compute in.
     """
@@ -172,7 +172,7 @@ def update_spread(rule, param, states, grad):
         g, order, starts, _ = _long_runs_summed(g, order, starts, None)
     kernel = spread_kernel(*_shape(rule, p.shape[1], len(states)), bool(rule.adjust))
     rows, states = max(1, DENSE_CHUNKS * settings.chunk_rows // p.shape[1]), tuple(map(matrix, states))
-    launch = _with_writes(rule, kernel) if rule.also else kernel
+    launch = _with_writes(rule, kernel) if rule.extra_writes else kernel
     launch(p.size, p, states, at, order, starts, g, rule_numbers(rule, p.dtype), rows, settings.block_rows)
     return True
 
@@ -192,5 +192,5 @@ def _update_runs_half(rule, param, states, at, *runs):
     """Step float16 rows as float32, and round them once."""
     arrays = (param, *states)
     copies = [array[at].astype(np.float32) for array in arrays]
-    update_runs(rule._replace(also=()), copies[0], tuple(copies[1:]), np.arange(len(at)), *runs)
-    _write(arrays, copies, rule.also, at)
+    update_runs(rule._replace(extra_writes=()), copies[0], tuple(copies[1:]), np.arange(len(at)), *runs)
+    _write(arrays, copies, rule.extra_writes, at)

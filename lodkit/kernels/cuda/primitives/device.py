@@ -161,7 +161,7 @@ HOMES = {
         "update_all",
         "update_rows",
         "update_runs",
-        "update_spread",
+        "update_all_rows",
     ),
 }
 

@@ -90,7 +90,7 @@ def update_all(rule, param, states, grad, taken=None):
 
 def _write_also(rule):
     """Make the rule's other writes. An interrupt may come before them: launches are several."""
-    for array, value in rule.also:
+    for array, value in rule.extra_writes:
         copy_elements(value, array) if isinstance(value, View) else fill(array, value)
 
 
@@ -113,7 +113,7 @@ def update_rows(rule, param, states, grad, duplicates, taken=None):
     update_runs(rule, param, states, at, starts, order, grad.value, duplicates, taken=taken)
 
 
-def update_spread(rule, param, states, grad):
+def update_all_rows(rule, param, states, grad):
     """Return False: the dense gradient is made."""
     return False
 
