@@ -25,7 +25,7 @@ class Rule(NamedTuple):
     step : callable
     numbers : tuple of float
     adjust : tuple of float
-        Numbers of ``adjusted``, which comes first; none where there is nothing to do.
+        Numbers of ``adjust``, which comes first; none where there is nothing to do.
     rowwise : bool
         ``squares`` are the mean over a row, and the last state, if any, has one number per row.
     pairs : bool
@@ -42,7 +42,7 @@ class Rule(NamedTuple):
     extra_writes: tuple = ()
 
 
-#: The numbers of ``adjusted`` that make a row without gradient its own gradient.
+#: The numbers of ``adjust`` that make a row without gradient its own gradient.
 ITSELF = (1.0, 1.0, 1.0, math.inf)
 
 
