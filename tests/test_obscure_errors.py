@@ -48,7 +48,8 @@ def test_values_that_lost_their_dimension(name):
     [
         (lambda: lodkit.partition(np.array([1]), num_outputs=N), "num_outputs = "),
         (lambda: lodkit.segment_ids_to_lengths([0], num_segments=N), "num_segments = "),
-        (lambda: lodkit.segment_ids_to_lengths([N]), "segment_ids with "),
+        (lambda: lodkit.segment_ids_to_lengths(np.array([N])), "segment_ids with "),
+        (lambda: lodkit.segment_ids_to_lengths([N]), f"segment_ids = [{N}]"),
         (lambda: lodkit.lengths_split([3], n_split=N), "n_split = "),
         (lambda: lodkit.lengths_top_k(np.ones(3), [3], k=N), "k = "),
         (lambda: lodkit.sparse_matrix(IDS, num_columns=N), "num_columns = "),

@@ -38,4 +38,4 @@ def test_a_rate_that_moves(name):
     for step in range(4):
         op(*inputs, lr=0.5 / (1 + step), **attrs, **({"iteration": step} if counts else {}))
         lookups.append(update.compiled_small_update.cache_info())
-    assert lookups[-1].misses == lookups[0].misses and lookups[-1].hits == lookups[0].hits + 3
+    assert lookups[0].misses + lookups[0].hits and lookups[-1] == lookups[0]

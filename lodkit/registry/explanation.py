@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from html import escape
 
 import numpy as np
@@ -73,7 +74,8 @@ def cache_place():
     """The directory of compiled code."""
     from ..jit.cache import place
 
-    return place()
+    home, folder = os.path.expanduser("~"), place()
+    return f"~{folder.removeprefix(home)}" if folder.startswith(os.path.join(home, "")) else folder
 
 
 def kind_text(kind):

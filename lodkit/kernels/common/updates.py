@@ -24,34 +24,35 @@ from . import optimizer_steps as steps
 from .optimizer_rules import Rule, make_rule
 from .random_rounding import SINGLE, update_rounded
 
-#: Types, shapes and layouts of arrays with memory of their own, in which ``check_update`` found nothing to refuse.
-_CHECKED: set = set()
-_MOST_CHECKED = 4096
+#: Types, shapes and layouts of arrays with memory of their own, in which ``check_update`` found nothing to refuse; by
+#: these, what the device keeps for updates of such arrays.
+_CHECKED: dict = {}
+_MAX_CHECKED = 4096
 
 
 def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=False, counter=False):
-    """Check all arrays of an update before anything is written. Returns the values of the gradient."""
+    """Check all arrays of an update before anything is written.
+
+    Returns a dictionary in which the device may keep what it chooses for arrays of these types, shapes and layouts;
+    None where they have no memory of their own.
+    """
     sparse = type(grad) is SelectedRows
-    value, apart = grad._value if sparse else grad, False
-    if type(param) is type(value) is np.ndarray:
-        facts = [name, pairs, value.dtype, value.shape[1:], value.flags.num, grad.height if sparse else value.shape]
+    value, facts = grad._value if sparse else grad, None
+    if type(param) is type(value) is np.ndarray and len({id(value), id(param), *map(id, states)}) == 2 + len(states):
+        kinds = [name, pairs, value.dtype, value.shape[1:], value.flags.num, grad.height if sparse else value.shape]
         for x in (param, *states):
-            facts += x.dtype, x.shape, x.flags.num
-        facts, ids = tuple(facts), {id(value), id(param), *map(id, states)}
-        if len(ids) < 2 + len(states):
-            facts = None
-        elif facts in _CHECKED:
-            return value
-        apart = facts and are_apart((param, value, *states))
+            kinds += x.dtype, x.shape, x.flags.num
+        facts = tuple(kinds)
+        known = _CHECKED.get(facts)
+        if known is not None:
+            return known
     check_update(name, param, grad, names, states, rowwise, pairs, counter)
-    if apart:
-        if len(_CHECKED) < _MOST_CHECKED:
-            _CHECKED.add(facts)
-        return value
+    if facts and are_apart((param, value, *states)):
+        return _CHECKED.setdefault(facts, {}) if len(_CHECKED) < _MAX_CHECKED else None
     on.refuse_overlap("param", param, [value, *states], ["grad", *names])
     for i, array in enumerate(states):
         on.refuse_overlap(names[i], array, [value, *states[i + 1 :]], ["grad", *names[i + 1 :]])
-    return value
+    return None
 
 
 def dense_gradient(on, grad):
@@ -233,9 +234,9 @@ def update_kernel(op):
             if mask is not None or options != NO_OPTIONS:
                 given = (on, rule, param, grad, lr, duplicates, *last, lazy, mask, *options)
                 grad, rule, *last = _prepared(*given)
-            check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
+            known = check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
             if kind is SelectedRows and last == LISTED_ROWS:
-                taken = on.update_rows(rule, param, states, grad, duplicates)
+                taken = on.update_rows(rule, param, states, grad, duplicates, known=known)
             else:
                 taken = step(on, rule, param, states, grad, duplicates, *last)
             result = (param, *states) if taken is None else (param, *states, taken)

@@ -114,27 +114,38 @@ def _runs_kernel(rule, columns, count, merge, weighted, records):
     return rows_kernel(*_shape(rule, columns, count), merge, bool(rule.adjust), weighted, records)
 
 
-def update_rows(rule, param, states, grad, duplicates, taken=None):
-    """Step the rows of a parameter that a gradient lists."""
+def choose_small_update(rule, param, states, value, duplicates):
+    """The compiled update of a handful of rows, and whether arrays are reshaped for it; None for other arrays."""
+    arrays = param, value, *states
+    if any(x.flags.num & ALIGNED != ALIGNED for x in arrays):
+        return None
+    of_rule = rule.step, rule.rowwise, rule.pairs, bool(rule.adjust)
+    columns, kinds = value.size // len(value), tuple(x.dtype for x in arrays)
+    entry = compiled_small_update(*of_rule, columns, kinds, duplicates == "merge")
+    return entry and (entry, any(x.ndim != 2 for x in arrays))
+
+
+def update_rows(rule, param, states, grad, duplicates, taken=None, known=None):
+    """Step the rows of a parameter that a gradient lists; ``known`` keeps the small update of arrays like these."""
     n, value = len(grad._rows), grad._value
     few = 0 < n <= settings.few_rows and n <= settings.block_rows and not grad.is_merged and grad.height <= TALL
     if few and taken is None and not rule.extra_writes and value.size:
-        kinds, rows = [], []
-        for x in (param, value, *states):
-            if x.flags.num & ALIGNED != ALIGNED:
-                break
-            kinds.append(x.dtype)
-            rows.append(x if x.ndim == 2 else x.reshape(len(x), -1))
-        else:
-            p, g, *made = rows
-            of_rule = rule.step, rule.rowwise, rule.pairs, bool(rule.adjust)
-            if entry := compiled_small_update(*of_rule, p.shape[1], tuple(kinds), duplicates == "merge"):
-                if rule.adjust or not max(map(abs, rule.numbers), default=0.0) < TOO_MUCH:
-                    numbers = numbers_in(p.dtype, rule.numbers, rule.adjust)
-                else:
-                    numbers = np.array(rule.numbers, p.dtype)
-                entry(p, tuple(made), grad._rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, n, n)
-                return
+        key = rule.step, bool(rule.adjust), duplicates
+        small = known.get(key) if known else None
+        if small is None:
+            small = choose_small_update(rule, param, states, value, duplicates)
+            if known is not None:
+                known[key] = small
+        if small:
+            (entry, reshapes), p, g = small, param, value
+            if reshapes:
+                p, g, *states = [x.reshape(len(x), -1) for x in (param, value, *states)]
+            if rule.adjust or not max(map(abs, rule.numbers), default=0.0) < TOO_MUCH:
+                numbers = numbers_in(p.dtype, rule.numbers, rule.adjust)
+            else:
+                numbers = np.array(rule.numbers, p.dtype)
+            entry(p, tuple(states), grad._rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, n, n)
+            return
     order, starts, unique = runs_of(grad)
     update_runs(rule, param, states, unique, starts, order, value, duplicates, taken=taken)
 

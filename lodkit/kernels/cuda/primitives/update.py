@@ -101,8 +101,8 @@ def put_together(rows, values, arrays):
         copy_elements(value, array) if rows is None else put_rows(rows, value, array)
 
 
-def update_rows(rule, param, states, grad, duplicates, taken=None):
-    """Step the rows of a parameter that a gradient lists."""
+def update_rows(rule, param, states, grad, duplicates, taken=None, known=None):
+    """Step the rows of a parameter that a gradient lists; ``known`` is for the CPU."""
     if not len(grad._rows) or not param.size:
         _write_also(rule)
         return
