@@ -235,7 +235,7 @@ def update_kernel(op):
                 given = (on, rule, param, grad, lr, duplicates, *last, lazy, mask, *options)
                 grad, rule, *last = _prepared(*given)
             known = check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
-            if kind is SelectedRows and last == LISTED_ROWS:
+            if kind is SelectedRows and last in LISTED_ROWS:
                 taken = on.update_rows(rule, param, states, grad, duplicates, known=known)
             else:
                 taken = step(on, rule, param, states, grad, duplicates, *last)
@@ -264,7 +264,8 @@ def update_kernel(op):
 
 #: Options of an update that change nothing.
 NO_OPTIONS = (0.0, False, False, None, None, None, False)
-LISTED_ROWS = [False]  # what ``step_rows`` is told of an update of the listed rows alone
+#: What ``step_rows`` is told of an update of the listed rows alone, without options and with them.
+LISTED_ROWS = [False], [False, False, None]
 #: Options beside the rule's attributes that ``choose_loops`` does not read.
 OPTIONS = frozenset(("decoupled", "maximize", "clip_value", "clip_norm", "rounding_seed", "return_step"))
 
