@@ -23,9 +23,9 @@ class Explanation:
     ----------
     kernel : Kernel
     loops : list of Loop
-        The compiled loops that run.
+        The compiled loops that run, where a template chooses them; else those that the launcher names.
     rows : list of (str, str)
-        What is said, and the words.
+        Label and text of each line.
     """
 
     def __init__(self, kernel, loops, rows):
@@ -52,19 +52,17 @@ def explain_plan(op, given, inputs, kernel, attrs):
     kinds = [f"{name} is {kind_text(kind)}" for name, kind in kernel.kinds.items()]
     rows.append(("chosen by", ", ".join([*kinds, f"arrays are on {'the CPU' if kernel.device == 'cpu' else 'a GPU'}"])))
     for loop in loops:
-        rows.append(("loop", f"{loop!r}"))
+        rows.append(("loop" if kernel.chooses_loops else "names loop", f"{loop!r}"))
         rows += [(f"  {name}", f"{value}") for name, value in loop.facts.items()]
         count = len(loop.signatures)
-        known = (
-            f"{count} signature{'s' * (count != 1)} in this process" if count else "not yet: at the first call, or read"
-        )
-        rows.append(("  compiled", known if count else f"{known} from the cache in {cache_place()}"))
+        compiled = f"for {count} signature{'s' * (count != 1)} in this process"
+        rows.append(("  compiled", compiled if count else f"at the first call, or read from {cache_place()}"))
     adapted = [text for name, g, x in zip(names, given, inputs, strict=True) for text in adaptions(name, g, x)]
     rows += [("adapted", text) for text in adapted or ["nothing: the kernel reads the inputs as they are"]]
     if kernel.device == "cpu":
         numbers = max((size_of(x, inputs) for x in inputs if x is not None), default=0)
         shared = numbers >= settings.parallel_from
-        bound = f"{numbers:,} numbers, {'at least' if shared else 'below'} {settings.parallel_from:,}"
+        bound = f"about {numbers:,} numbers, {'at least' if shared else 'below'} {settings.parallel_from:,}"
         rows.append(("threads", f"{get_num_threads() if shared else 1}: {bound}"))
     rows.append(("reads", f"at most {sum(map(bytes_of, inputs)):,} bytes of inputs"))
     return Explanation(kernel, loops, rows)

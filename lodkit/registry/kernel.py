@@ -120,15 +120,21 @@ class Kernel:
         """The first loop that a call with the selected inputs, and no attributes, launches; None if none is known."""
         return next(iter(self.loops(*self.inputs)), None)
 
+    @property
+    def chooses_loops(self):
+        """Whether the template of the kernel says which loops a call launches."""
+        return hasattr(self.function, "choose_loops")
+
     def loops(self, *inputs, **attrs):
         """Return the loops that a call launches, as its template chooses them; else those that the launcher names."""
-        choose = getattr(self.function, "choose_loops", None)
-        if choose is None:
+        if not self.chooses_loops:
             return [*map(Loop, named_loops(self.function))]
         inputs = (*inputs, *[None] * (len(self.op.inputs) - len(inputs)))
         attrs = {**dict.fromkeys(self.op._needed, 1), **self.op.defaults, **attrs}
         on = self.device_module
-        return [Loop(function, **facts) for function, facts in choose(on, *on.views(inputs), **attrs)]
+        return [
+            Loop(function, **facts) for function, facts in self.function.choose_loops(on, *on.views(inputs), **attrs)
+        ]
 
     @property
     def device_module(self):
