@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 
 import numpy as np
@@ -41,6 +42,62 @@ def test_their_lines_are_two_loops(name):
     dense, sparse = (selected(name, grad).loops(*selected(name, grad).inputs, lazy=True) for grad in (PARAM, ROWS))
     assert [loop.name.split(".")[0] for loop in (*dense, *sparse)] == ["dense_kernel", "rows_kernel"]
     assert dense[0].place != sparse[0].place and "update_kernels.py:" in sparse[0].place
+
+
+def note_and_make(names, name, make, *args):
+    names.append(name)
+    return make(*args)
+
+
+SPREAD = {
+    "all rows": ({}, "spread_kernel"),
+    "decay": ({"weight_decay": 0.1}, "spread_kernel"),
+    "listed rows": ({"lazy": True}, "rows_kernel"),
+    "a mask": ({"mask": np.arange(40) < 9}, "rows_kernel"),
+    "rounding": ({"rounding_seed": 0, "lazy": True}, "dense_kernel"),
+}
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("case", SPREAD)
+def test_the_loop_is_the_one_that_runs(case, monkeypatch):
+    from lodkit.kernels.cpu.primitives import update
+
+    attrs, expected = SPREAD[case]
+    dtype = np.float16 if "rounding_seed" in attrs else np.float32
+    param, ran = PARAM.astype(dtype), []
+    inputs = param, SelectedRows(ROWS.rows, ROWS.value.astype(dtype), 40), param * 0, param * 0
+    (loop,) = lodkit.adam.explain(*inputs, lr=0.1, iteration=1, **attrs).loops
+    assert loop.name == f"{expected}.kernel"
+    for name in ("dense_kernel", "rows_kernel", "spread_kernel"):
+        make = functools.partial(note_and_make, ran, name, getattr(update, name))
+        monkeypatch.setattr(update, name, make)
+    lodkit.adam(*map(copy, inputs), lr=0.1, iteration=1, **attrs)
+    assert set(ran) <= {expected}
+
+
+def test_calls_on_a_tape_are_explained():
+    W = lodkit.parameter(PARAM)
+    with lodkit.Tape():
+        y = lodkit.relu(W)
+        assert "relu on cpu" in repr(lodkit.relu.explain(y, out=np.empty_like(PARAM)))
+        assert "dense_kernel" in repr(lodkit.sgd.explain(W, PARAM.copy(), lr=0.1))
+
+
+def test_inputs_that_are_converted_go_by_the_plan_of_arrays(monkeypatch):
+    from lodkit.registry import calls
+
+    expected = lodkit.lookup_table(TABLE, [1, 2])
+    monkeypatch.setattr(calls, "make_plan", None)
+    np.testing.assert_array_equal(lodkit.lookup_table(TABLE, [1, 2]), expected)
+    np.testing.assert_array_equal(lodkit.lookup_table(TABLE, np.array([1, 2])), expected)
+
+
+def test_the_first_call_keeps_a_parameter_in_a_tensor():
+    x = LoDTensor(lodkit.parameter(np.arange(12.0).reshape(6, 2)), [[2, 4]])
+    lodkit.sequence_reshape._plans.clear()
+    first, second = (lodkit.sequence_reshape(x, new_dim=4) for _ in range(2))
+    assert type(first.values) is type(second.values) is type(x.values)
 
 
 @pytest.mark.parametrize("name", lodkit.OPS)

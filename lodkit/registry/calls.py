@@ -34,6 +34,7 @@ class Missing:
 
 
 MISSING = Missing()
+MAX_PLANS = 256  # of an operator: one that takes any number of inputs has one for each number
 ON_GPU = "cuda"  # last part of the key of a plan whose arrays are on a GPU
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
@@ -127,17 +128,21 @@ def run_slowly(op, inputs, values, unknown, out):
         return call_recorded(op, inputs, out, attrs)
     if out is not None:
         return call_with_out(op, inputs, attrs, out)
-    plan = op._plans.get(types_of(op, inputs))
+    plan, accepted = op._plans.get(types_of(op, inputs)), inputs
     if plan is None:
         if holds_tensors(inputs):
             return call_on_arrays(op, inputs, attrs)
+        if any(isinstance(x, LoDTensor | SelectedRows) and is_recorded(x) for x in inputs):
+            return run_unwrapped(op, inputs, attrs)
         accepted = op._accept(inputs)
-        launch = op._launcher(accepted)
+        if not any(map(is_recorded, inputs)):  # lists and others that were converted go by the plan of arrays
+            plan = op._plans.get(types_of(op, accepted))
+        launch = None if plan else op._launcher(accepted)
     op._check_attrs(attrs)
     op._check_needed(attrs)
     if plan is not None:
         settled = {**op.defaults, **attrs}
-        result = plan(*fill_absent(op, inputs), *[settled[name] for name in op._checks])
+        result = plan(*fill_absent(op, accepted), *[settled[name] for name in op._checks])
     else:
         result = keep_plan(op, inputs, accepted, launch)(*accepted, **attrs)
     if listeners.data and op._updated:
@@ -157,6 +162,8 @@ def types_of(op, inputs):
 
 def keep_plan(op, given, accepted, launch):
     """Keep the plan of calls like one, if compiled code can take what was given; return a launcher for this call."""
+    if len(op._plans) > MAX_PLANS:
+        op._plans.clear()
     key, numbers = types_of(op, given), int | float | np.number
     converts = [g is not a and not isinstance(g, numbers | RecordedArray) for g, a in zip(given, accepted, strict=True)]
     if all(x is None or device_of(x) != "cuda" for x in accepted):
@@ -229,13 +236,23 @@ def run_unmatched(op, inputs, values):
         return plan(*fill_absent(op, inputs), *values)
     if holds_tensors(inputs):
         return call_on_arrays(op, inputs, attrs)
-    if any(isinstance(numbers_of(x), RecordedArray) for x in inputs):
-        plain = tuple(map(unwrapped, inputs))
-        result = op.full(*plain, **attrs)
-        return views_kept(given_back(result, plain, inputs), [*map(numbers_of, inputs)])
+    if any(map(is_recorded, inputs)):
+        return run_unwrapped(op, inputs, attrs)
     accepted = op._accept(inputs)  # numbers: on the device of the others
     launch = op._launcher(accepted)
     return keep_plan(op, inputs, accepted, launch)(*accepted, **attrs)
+
+
+def is_recorded(x):
+    """Whether an input is a recorded array, or a LoDTensor or SelectedRows of one."""
+    return isinstance(numbers_of(x), RecordedArray)
+
+
+def run_unwrapped(op, inputs, attrs):
+    """Run a call on the plain arrays behind recorded ones, also in LoDTensors and SelectedRows."""
+    plain = tuple(map(unwrapped, inputs))
+    result = op.full(*plain, **attrs)
+    return views_kept(given_back(result, plain, inputs), [*map(numbers_of, inputs)])
 
 
 def is_known(x):

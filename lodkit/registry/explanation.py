@@ -60,7 +60,7 @@ def explain_plan(op, given, inputs, kernel, attrs):
     adapted = [text for name, g, x in zip(names, given, inputs, strict=True) for text in adaptions(name, g, x)]
     rows += [("adapted", text) for text in adapted or ["nothing: the kernel reads the inputs as they are"]]
     if kernel.device == "cpu":
-        numbers = max((size_of(x, inputs) for x in inputs if x is not None), default=0)
+        numbers = count_numbers(inputs)
         shared = numbers >= settings.parallel_from
         bound = f"about {numbers:,} numbers, {'at least' if shared else 'below'} {settings.parallel_from:,}"
         rows.append(("threads", f"{get_num_threads() if shared else 1}: {bound}"))
@@ -96,7 +96,8 @@ def adaptions(name, given, x):
     """What happens to an input before a kernel reads it."""
     numbers, before = numbers_of(x), numbers_of(given)
     if is_cpu_tensor(before):
-        yield f"{name}: a tensor of PyTorch, whose memory is shared"
+        copied = "copied to float32" if "bfloat16" in str(before.dtype) else "whose memory is shared where it can be"
+        yield f"{name}: a tensor of PyTorch, {copied}"
     elif isinstance(before, RecordedArray):
         yield f"{name}: a parameter, read as the plain array"
     elif given is not x and x is not None:
@@ -112,15 +113,17 @@ def adaptions(name, given, x):
             yield f"{name}: {numbers.dtype} is converted to int64 where it holds ids"
 
 
-def size_of(x, inputs):
-    """Numbers that a kernel walks over for an input: of ids, those of the rows that they name."""
-    numbers = numbers_of(x)
-    if not is_array(numbers):
-        return 0
-    first = numbers_of(inputs[0])
-    if np.dtype(numbers.dtype).kind in "iu" and is_array(first) and np.dtype(first.dtype).kind == "f":
-        return math.prod(numbers.shape) * math.prod(first.shape[1:])
-    return math.prod(numbers.shape) if x is not inputs[0] or len(inputs) == 1 else 0
+def count_numbers(inputs):
+    """Numbers that a kernel walks over, about: those of rows that ids name, or of a sparse gradient, else the most."""
+    sizes = [(x, numbers_of(x)) for x in inputs if is_array(numbers_of(x))]
+    for x, numbers in sizes:
+        if isinstance(x, SelectedRows):
+            return math.prod(numbers.shape)
+    first = sizes[0][1] if sizes else None
+    for _, numbers in sizes[1:]:
+        if np.dtype(numbers.dtype).kind in "iu" and np.dtype(first.dtype).kind == "f":
+            return math.prod(numbers.shape) * math.prod(first.shape[1:])
+    return max((math.prod(numbers.shape) for _, numbers in sizes), default=0)
 
 
 def bytes_of(x):

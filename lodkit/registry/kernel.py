@@ -129,6 +129,9 @@ class Kernel:
         """Return the loops that a call launches, as its template chooses them; else those that the launcher names."""
         if not self.chooses_loops:
             return [*map(Loop, named_loops(self.function))]
+        inputs = inputs or self.inputs
+        if not inputs:
+            raise TypeError(f"loops depend on inputs; pass those of a call, or ask {self.op.name}.select(*inputs)")
         inputs = (*inputs, *[None] * (len(self.op.inputs) - len(inputs)))
         attrs = {**dict.fromkeys(self.op._needed, 1), **self.op.defaults, **attrs}
         on = self.device_module

@@ -30,7 +30,7 @@ from .explaining import by_position
 from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel import Kernel
 from .kernel_table import KernelTable
-from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows
+from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows, unwrapped
 from .open_tapes import Call, differentiate
 from .public_call import AdaptedCall, PlainCall
 from .tensors import arrays_of
@@ -101,18 +101,18 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
     @surface
     def select(self, *inputs: Any) -> Kernel:
         """Return the kernel for these inputs: its device, kinds, and the file and line of its launcher and loops."""
-        inputs = self._accept(arrays_of(self, inputs))
+        inputs = self._accept(arrays_of(self, tuple(map(unwrapped, inputs))))
         self._check_kinds(inputs)
         return self._find(one_device(self.name, inputs), self._kinds_of(inputs)).with_inputs(inputs)
 
     @surface
-    def explain(self, *inputs: Any, **attrs: Any) -> Any:
+    def explain(self, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
         """Say what a call would do: its kernel, why it was chosen, its loops, what is converted. Nothing runs.
 
         Parameters
         ----------
-        *inputs, **attrs
-            As of a call.
+        *inputs, out, **attrs
+            As of a call; ``out`` changes nothing.
 
         Returns
         -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 
 import numpy as np
 
@@ -48,7 +49,9 @@ def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=Fals
             return known
     check_update(name, param, grad, names, states, rowwise, pairs, counter)
     if facts and are_apart((param, value, *states)):
-        return _CHECKED.setdefault(facts, {}) if len(_CHECKED) < _MAX_CHECKED else None
+        if len(_CHECKED) >= _MAX_CHECKED:
+            _CHECKED.clear()
+        return _CHECKED.setdefault(facts, {})
     on.refuse_overlap("param", param, [value, *states], ["grad", *names])
     for i, array in enumerate(states):
         on.refuse_overlap(names[i], array, [value, *states[i + 1 :]], ["grad", *names[i + 1 :]])
@@ -242,16 +245,24 @@ def update_kernel(op):
             result = (param, *states) if taken is None else (param, *states, taken)
             return result if states else param
 
-        def loops(
-            on, param, grad, /, *states, lr, duplicates, lazy, mask=None, weight_decay=0.0, iteration=None, **attrs
-        ):
+        def loops(on, param, grad, /, *states, lr, duplicates, lazy, mask=None, iteration=None, **attrs):
             states = tuple([x for x in states if x is not None])
-            attrs = {key: x for key, x in attrs.items() if key not in OPTIONS}
-            make, touches_all = settled(len(states), **attrs)
+            of_rule = {key: x for key, x in attrs.items() if key not in OPTIONS}
+            make, touches_all = settled(len(states), **of_rule)
             rule = make_rule(op, make(**step_of(learning_rate(lr), iteration)), len(states))
-            everywhere = kind is SelectedRows and not lazy and (touches_all or weight_decay)
-            choose = on.dense_loop if everywhere or (kind is Dense and mask is None) else on.rows_loop
-            function, width = choose(rule, param, states, grad)
+            if any(attrs.get(key) for key in ("weight_decay", "maximize", "clip_value", "clip_norm")):
+                rule = rule._replace(adjust=(0.0, 1.0, 1.0, math.inf))
+            taken = grad if attrs.get("return_step") else None
+            sparse = kind is SelectedRows or mask is not None
+            everywhere = mask is None and not lazy and (touches_all or attrs.get("weight_decay"))
+            if attrs.get("rounding_seed") is not None or (sparse and everywhere and taken is not None):
+                sparse = False
+            if sparse and everywhere:
+                function, width = on.all_rows_loop(rule, param, states) or on.dense_loop(rule, param, states, grad)
+            elif sparse:
+                function, width = on.rows_loop(rule, param, states, grad, duplicates, taken)
+            else:
+                function, width = on.dense_loop(rule, param, states, grad, taken)
             return [(function, {"lanes": width} if width else {})]
 
         launch.__annotations__["grad"] = kind
@@ -266,8 +277,10 @@ def update_kernel(op):
 NO_OPTIONS = (0.0, False, False, None, None, None, False)
 #: What ``step_rows`` is told of an update of the listed rows alone, without options and with them.
 LISTED_ROWS = [False], [False, False, None]
-#: Options beside the rule's attributes that ``choose_loops`` does not read.
-OPTIONS = frozenset(("decoupled", "maximize", "clip_value", "clip_norm", "rounding_seed", "return_step"))
+#: Options of an update: attributes that are none of a rule's.
+OPTIONS = frozenset(
+    ("weight_decay", "decoupled", "maximize", "clip_value", "clip_norm", "rounding_seed", "return_step")
+)
 
 
 def _step_given_dense(on, rule, param, states, grad, duplicates, touches_all, *options):

@@ -169,19 +169,31 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     launch(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, *sizes)
 
 
-def update_all_rows(rule, param, states, grad):
-    """Apply a sparse gradient to every row (rows that it omits get gradient 0) without building the dense gradient.
+def all_rows_loop(rule, param, states):
+    """The loop of ``update_all_rows`` for these arrays, and its lanes.
 
-    Returns False, and does nothing, where rows are no whole vectors of the type that they compute in.
+    Returns None where rows are no whole vectors of the type that they compute in.
     """
     wide = param.ndim > 1 and len(param) and whole_width(param.size // len(param)) >= 8
     if not wide or rule.rowwise or param.dtype == np.float16:
+        return None
+    shape = _shape(rule, matrix(param).shape[1], len(states))
+    return spread_kernel(*shape, bool(rule.adjust)), shape[1]
+
+
+def update_all_rows(rule, param, states, grad):
+    """Apply a sparse gradient to every row (rows that it omits get gradient 0) without building the dense gradient.
+
+    Returns False, and does nothing, where ``all_rows_loop`` has none for such arrays.
+    """
+    loop = all_rows_loop(rule, param, states)
+    if loop is None:
         return False
     order, starts, at = runs_of(grad)
     p, g = matrix(param), matrix(np.asarray(grad.value, param.dtype))
     if len(order) - len(at) >= TILE * settings.chunk_rows:
         g, order, starts, _ = _long_runs_summed(g, order, starts, None)
-    kernel = spread_kernel(*_shape(rule, p.shape[1], len(states)), bool(rule.adjust))
+    kernel, _ = loop
     rows, states = max(1, DENSE_CHUNKS * settings.chunk_rows // p.shape[1]), tuple(map(matrix, states))
     launch = _with_writes(rule, kernel) if rule.extra_writes else kernel
     launch(p.size, p, states, at, order, starts, g, rule_numbers(rule, p.dtype), rows, settings.block_rows)

@@ -113,6 +113,11 @@ def update_rows(rule, param, states, grad, duplicates, taken=None, known=None):
     update_runs(rule, param, states, at, starts, order, grad.value, duplicates, taken=taken)
 
 
+def all_rows_loop(rule, param, states):
+    """Return None: the dense gradient is made."""
+    return
+
+
 def update_all_rows(rule, param, states, grad):
     """Return False: the dense gradient is made."""
     return False
