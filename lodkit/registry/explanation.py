@@ -119,8 +119,8 @@ def count_numbers(inputs):
     for x, numbers in sizes:
         if isinstance(x, SelectedRows):
             return math.prod(numbers.shape)
-    first = sizes[0][1] if sizes else None
     for _, numbers in sizes[1:]:
+        first = sizes[0][1]
         if np.dtype(numbers.dtype).kind in "iu" and np.dtype(first.dtype).kind == "f":
             return math.prod(numbers.shape) * math.prod(first.shape[1:])
     return max((math.prod(numbers.shape) for _, numbers in sizes), default=0)
