@@ -258,7 +258,7 @@ def update_kernel(op):
             if attrs.get("rounding_seed") is not None or (sparse and everywhere and taken is not None):
                 sparse = False
             if sparse and everywhere:
-                function, width = on.all_rows_loop(rule, param, states) or on.dense_loop(rule, param, states, grad)
+                function, width = on.spread_loop(rule, param, states) or on.dense_loop(rule, param, states, grad)
             elif sparse:
                 function, width = on.rows_loop(rule, param, states, grad, duplicates, taken)
             else:

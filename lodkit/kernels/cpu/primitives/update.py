@@ -169,7 +169,7 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     launch(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, *sizes)
 
 
-def all_rows_loop(rule, param, states):
+def spread_loop(rule, param, states):
     """The loop of ``update_all_rows`` for these arrays, and its lanes.
 
     Returns None where rows are no whole vectors of the type that they compute in.
@@ -184,9 +184,9 @@ def all_rows_loop(rule, param, states):
 def update_all_rows(rule, param, states, grad):
     """Apply a sparse gradient to every row (rows that it omits get gradient 0) without building the dense gradient.
 
-    Returns False, and does nothing, where ``all_rows_loop`` has none for such arrays.
+    Returns False, and does nothing, where ``spread_loop`` gives none for such arrays.
     """
-    loop = all_rows_loop(rule, param, states)
+    loop = spread_loop(rule, param, states)
     if loop is None:
         return False
     order, starts, at = runs_of(grad)

@@ -153,7 +153,7 @@ HOMES = {
     "reduce": ("reduce_into", "reduce_loop"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": (
-        "all_rows_loop",
+        "spread_loop",
         "dense_loop",
         "put_together",
         "record_like",

@@ -113,7 +113,7 @@ def update_rows(rule, param, states, grad, duplicates, taken=None, known=None):
     update_runs(rule, param, states, at, starts, order, grad.value, duplicates, taken=taken)
 
 
-def all_rows_loop(rule, param, states):
+def spread_loop(rule, param, states):
     """Return None: the dense gradient is made."""
     return
 
