@@ -108,11 +108,17 @@ def misfits_of(name, test):
 
 def read_arguments(op, inputs, values, unknown=()):
     """Return the inputs and attributes of a call that differ from their defaults."""
-    count = next((i for i, x in enumerate(inputs) if x is MISSING), len(inputs))
+    count = len(inputs)
+    for i, x in enumerate(inputs):
+        if x is MISSING:
+            count = i
+            break
     while count > op.required and inputs[count - 1] is None:
         count -= 1
-    attrs = {name: x for name, x in zip(op._checks, values, strict=True) if x is not op.defaults.get(name, MISSING)}
-    return inputs[:count], {**attrs, **dict(unknown)}
+    attrs = {name: x for (name, default), x in zip(op._attributes, values, strict=True) if x is not default}
+    if unknown:
+        attrs.update(unknown)
+    return inputs[:count], attrs
 
 
 def explain_call(op, inputs, values, unknown, error):

@@ -78,6 +78,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self.defaults = {p.name: p.default for p in keywords if p.default is not p.empty}
         self._needed = [p.name for p in keywords if p.default is p.empty]
         self._checks = {p.name: checker(hints.get(p.name), p.name, self.name) for p in keywords}
+        self._attributes = tuple((name, self.defaults.get(name, MISSING)) for name in self._checks)
         self._tests = {name: check.test for name, check in self._checks.items()}
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
         self.kernels, self._own, self._plans, self._shared, self._loaded = {}, set(), {}, [], set()
