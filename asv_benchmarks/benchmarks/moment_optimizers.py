@@ -21,7 +21,7 @@ class Moments:
         self.param, self.grad = common.table(rng, 64), common.gradient(rng, 64)
         self.update = getattr(lodkit, optimizer)
         record = self.update.definition.optimizer
-        layouts = (record.layout(state, self.param.shape, self.param.dtype) for state in record.kept())
+        layouts = (record.layout(state, self.param.shape, self.param.dtype) for state in record.list_states())
         self.states = [np.zeros(shape, dtype) for shape, dtype, _ in layouts]
         counted = {"iteration": 9} if "iteration" in self.update.signature.parameters else {}
         self.steps = common.training_steps({"lr": 1e-3, **counted})
