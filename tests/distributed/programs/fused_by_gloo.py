@@ -74,8 +74,8 @@ def main(rank, size, meeting):
                 other = mine.detach().clone()
                 dist.broadcast(other, 0)
                 assert torch.equal(mine, other), "ranks have other numbers"
-    # Ranks leave together, without Python's end: after it gloo's threads waited for ever for those of a rank that had gone
-    # (2 of 8 runs).
+    # Ranks leave together, and without Python's end, in which gloo's threads waited for ever for those of a rank that
+    # had gone (2 of 8 runs).
     dist.barrier()
     del ranks, ddp
     gc.collect()
