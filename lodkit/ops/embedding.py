@@ -46,7 +46,7 @@ def prepare_lookup(on, table, ids, padding_idx, what="lookup_table", check_ids=N
     if check_ids != LATER:
         ids = (check_ids or on.checked_ids)(ids, len(table))
     elif type(ids) is not np.ndarray or ids.dtype is not _INT64 or not ids.flags.c_contiguous:
-        ids = on.ids_to_check(ids, len(table))
+        ids = on.integers(ids, "ids")
     return table, dtype, ids
 
 
@@ -162,7 +162,7 @@ def prepare_bag(on, table, ids, weights, pool, padding_idx, check_ids=None):
     if check_ids != LATER:
         flat = on.checked_ids(flat, len(table))
     elif type(flat) is not np.ndarray or flat.dtype is not _INT64 or not flat.flags.c_contiguous:
-        flat = on.ids_to_check(flat, len(table))
+        flat = on.integers(flat, "ids")
     if weights is not None and (
         type(weights) is not np.ndarray
         or weights.shape != flat.shape

@@ -138,10 +138,10 @@ def run_slowly(op, inputs, values, unknown, out):
     if plan is None:
         if holds_tensors(inputs):
             return call_on_arrays(op, inputs, attrs)
-        if any(isinstance(x, LoDTensor | SelectedRows) and is_recorded(x) for x in inputs):
+        if any(isinstance(x, LoDTensor | SelectedRows) and holds_recorded(x) for x in inputs):
             return run_unwrapped(op, inputs, attrs)
         accepted = op._accept(inputs)
-        if not any(map(is_recorded, inputs)):  # lists and others that were converted go by the plan of arrays
+        if not any(map(holds_recorded, inputs)):  # lists and others that were converted go by the plan of arrays
             plan = op._plans.get(types_of(op, accepted))
         launch = None if plan else op._launcher(accepted)
     op._check_attrs(attrs)
@@ -242,14 +242,14 @@ def run_unmatched(op, inputs, values):
         return plan(*fill_absent(op, inputs), *values)
     if holds_tensors(inputs):
         return call_on_arrays(op, inputs, attrs)
-    if any(map(is_recorded, inputs)):
+    if any(map(holds_recorded, inputs)):
         return run_unwrapped(op, inputs, attrs)
     accepted = op._accept(inputs)  # numbers: on the device of the others
     launch = op._launcher(accepted)
     return keep_plan(op, inputs, accepted, launch)(*accepted, **attrs)
 
 
-def is_recorded(x):
+def holds_recorded(x):
     """Whether an input is a recorded array, or a LoDTensor or SelectedRows of one."""
     return isinstance(numbers_of(x), RecordedArray)
 

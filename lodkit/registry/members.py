@@ -45,7 +45,7 @@ class Members:
     updates: frozenset[str]
     variadic: bool
     required: int
-    kernels: dict[tuple[str, tuple[str, ...]], Callable[..., Any]]
+    kernels: dict[tuple[str, tuple[str, ...]], Kernel]
     infer_function: Any
     gradient_rule: Any
     example_function: Any

@@ -221,7 +221,7 @@ def reads(array):
         tape._parameters[id(array)] = array
 
 
-def is_recorded(array):
+def has_seen(array):
     """Whether an open tape has seen an array."""
     return any(id(array) in tape._versions for tape in open_tapes())
 
@@ -233,6 +233,6 @@ def replace_variable(array, other):
             tape._moved.append(other)
 
 
-hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, prepare_write, is_recorded
+hooks.open_tapes, hooks.record, hooks.before_write, hooks.knows = open_tapes, record, prepare_write, has_seen
 hooks.moved, hooks.written, hooks.reads, hooks.parameter = replace_variable, note_write, reads, parameter
 hooks.call_recorded = call_recorded

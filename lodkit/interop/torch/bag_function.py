@@ -44,7 +44,7 @@ def reduce_bags(weight, weights, bags, mode):
     By the kernel's function, as the operator would call it: ten bags are to take no microsecond more.
     """
     table, ids = _table(weight, bags._values)
-    ids = cpu.ids_to_check(ids, len(table))
+    ids = cpu.integers(ids, "ids")
     out = cpu.reduce_into(table, ids, _factors(weights), None, bags._lod[-1], mode, 0.0, unchecked=True)
     out = _numbers(out)
     return out if out.dtype is weight.dtype else out.to(weight.dtype)

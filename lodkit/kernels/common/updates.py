@@ -235,8 +235,7 @@ def update_kernel(op):
             last = [touches_all and not lazy]
             options = weight_decay, decoupled, maximize, clip_value, clip_norm, rounding_seed, return_step
             if mask is not None or options != NO_OPTIONS:
-                given = (on, rule, param, grad, lr, duplicates, *last, lazy, mask, *options)
-                grad, rule, *last = _prepared(*given)
+                grad, rule, *last = _prepared(on, rule, param, grad, lr, duplicates, last[0], lazy, mask, *options)
             known = check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
             if kind is SelectedRows and last in LISTED_ROWS:
                 taken = on.update_rows(rule, param, states, grad, duplicates, known=known)

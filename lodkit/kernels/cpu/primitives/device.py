@@ -40,11 +40,6 @@ def zeros(shape, dtype, like):
     return np.zeros(shape, native(dtype))
 
 
-def ids_to_check(ids, height):
-    """Ids as C-contiguous int64, whose range ``gather`` and ``reduce_into`` check where they read them."""
-    return integers(ids, "ids")
-
-
 def join_rows(arrays):
     """The rows of all arrays, one after another. Big ones in pages as ``output`` has them: 3 times as fast."""
     dtype = np.result_type(*{x.dtype for x in arrays})

@@ -235,7 +235,7 @@ def result_of(dtype, reduce, asked, pad_value):
 def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False):
     """Reduce rows of ``values`` (those at ``ids``, all where it is None) by offsets that were checked.
 
-    ``unchecked`` ids, which ``ids_to_check`` gave, raise where they are outside.
+    ``unchecked`` ids, which ``integers`` gave, raise where they are outside.
     """
     shape, plan, kind = values.shape, None, None
     if weights is not None:

@@ -18,7 +18,7 @@ from ....arrays.cuda import checked_ids as ids_in_range  # noqa: F401
 from ....arrays.cuda import convert as convert
 from ....arrays.cuda import copy_elements as copy_elements
 from ....arrays.cuda import fill as fill
-from ....arrays.cuda import ids_of as integers
+from ....arrays.cuda import ids_of as integers  # noqa: F401
 from ....arrays.cuda import refuse_overlap as refuse_overlap
 from ....lod import LoDTensor, RankTable, SelectedRows
 from ... import importing
@@ -117,11 +117,6 @@ def round_like(like, *results):
 def to_contiguous(x):
     """A View itself, whose memory is C-contiguous; one of what the array library computed."""
     return view(x)
-
-
-def ids_to_check(ids, height):
-    """Ids as a View, whose range ``gather`` and ``reduce_into`` check where they read them."""
-    return integers(ids, "ids")
 
 
 @elementwise
