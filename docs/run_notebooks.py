@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+import lodkit.registry.explanation
+
 NOTEBOOKS = pathlib.Path(__file__).parent / "notebooks"
 PICTURES = ("image/png", "image/svg+xml")
 
@@ -57,10 +59,13 @@ def executed(file, checks=(), timeout=60):
 
 
 def tidy(notebook):
-    """Describe the pictures, and keep nothing of the machine but what cells print."""
+    """Describe the pictures, and keep nothing of the machine but what cells print, its cache under the usual name."""
+    cache = lodkit.registry.explanation.cache_place() or "~/.cache/lodkit"
     for cell in notebook.cells:
         told = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
         for output in cell.get("outputs", ()):
+            for kind in {"text/plain", "text/html"} & set(output.get("data", {})):
+                output.data[kind] = output.data[kind].replace(cache, "~/.cache/lodkit")
             for kind in PICTURES:
                 if kind in output.get("data", {}):
                     told = output.metadata.get(kind, {}).get("alt", told)

@@ -100,6 +100,13 @@ def test_the_first_call_keeps_a_parameter_in_a_tensor():
     assert type(first.values) is type(second.values) is type(x.values)
 
 
+def test_a_machine_without_a_cache_is_explained(monkeypatch, tmp_path):
+    """As on a fresh machine, or where the cache is refused."""
+    monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path / "missing"))
+    monkeypatch.setattr(lodkit.registry.kernel.Loop, "signatures", ())
+    assert "no compiled code is kept on disk" in repr(lodkit.sgd.explain(PARAM, PARAM.copy(), lr=0.1))
+
+
 @pytest.mark.parametrize("name", lodkit.OPS)
 def test_every_call_is_explained_and_none_runs(name):
     op = lodkit.OPS[name]

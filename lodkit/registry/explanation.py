@@ -56,7 +56,9 @@ def explain_plan(op, given, inputs, kernel, attrs):
         rows += [(f"  {name}", f"{value}") for name, value in loop.facts.items()]
         count = len(loop.signatures)
         compiled = f"for {count} signature{'s' * (count != 1)} in this process"
-        rows.append(("  compiled", compiled if count else f"at the first call, or read from {cache_place()}"))
+        kept = cache_place()
+        first = f"at the first call{f', or read from {kept}' if kept else ': no compiled code is kept on disk'}"
+        rows.append(("  compiled", compiled if count else first))
     adapted = [text for name, g, x in zip(names, given, inputs, strict=True) for text in adaptions(name, g, x)]
     rows += [("adapted", text) for text in adapted or ["nothing: the kernel reads the inputs as they are"]]
     if kernel.device == "cpu":
@@ -69,10 +71,10 @@ def explain_plan(op, given, inputs, kernel, attrs):
 
 
 def cache_place():
-    """The directory of compiled code."""
+    """The directory of compiled code; an empty text if there is none yet, or others can write to it."""
     from ..jit.cache import place
 
-    home, folder = os.path.expanduser("~"), place()
+    home, folder = os.path.expanduser("~"), place() or ""
     return f"~{folder.removeprefix(home)}" if folder.startswith(os.path.join(home, "")) else folder
 
 

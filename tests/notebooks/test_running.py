@@ -99,14 +99,14 @@ def test_texts_are_compared():
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_notebook_runs_and_keeps_its_promises(file):
     kept = nbformat.read(file, as_version=4)
-    ran = script.executed(file, PROMISES[file.stem] + shown(kept), timeout=120)
+    ran = script.tidy(script.executed(file, PROMISES[file.stem] + shown(kept), timeout=120))
     for cell, before in itertools.zip_longest(ran.cells, kept.cells):
         kinds, kinds_before = ([sorted(o.get("data", ())) for o in c.get("outputs", ())] for c in (cell, before))
         assert kinds == kinds_before
         assert not [o for o in cell.get("outputs", ()) if o.output_type == "error" or o.get("name") == "stderr"]
         if "varies" not in cell.metadata.get("tags", ()):
             check_same(texts(cell), texts(before))
-    assert script.tidy(ran).metadata == kept.metadata
+    assert ran.metadata == kept.metadata
 
 
 def test_a_broken_promise_is_an_error(tmp_path):
