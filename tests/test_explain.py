@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -17,63 +18,91 @@ from lodkit import LoDTensor, SelectedRows
 PARAM = np.ones((40, 16), np.float32)
 ROWS = SelectedRows([3, 1, 3], np.ones((3, 16), np.float32), 40)
 OPTIMIZERS = [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "optimizer")]
+#: Optimizers whose kernels are made from their records.
+RULES = [name for name in OPTIMIZERS if lodkit.OPS[name].definition.optimizer.numbers]
 TABLE, BAGS = np.ones((50, 16), np.float32), LoDTensor([3, 1, 4, 1, 5], [[2, 0, 3]])
 
 
-def selected(name, grad):
-    """The kernel of an optimizer for a gradient, with states that are like the parameter."""
+def inputs_of(name, grad, dtype=np.float32):
+    """A parameter, its gradient in a type, and the states that are always kept."""
+    record = lodkit.OPS[name].definition.optimizer
+    layouts = [record.layout(state, PARAM.shape, np.dtype(dtype)) for state in record.list_states()]
+    grad = grad._with_value(grad.value.astype(dtype)) if isinstance(grad, SelectedRows) else grad.astype(dtype)
+    return PARAM.astype(dtype), grad, *(np.full(shape, start, kind) for shape, kind, start in layouts)
+
+
+def attrs_of(name, **wanted):
+    """Attributes that the optimizer needs, and those of others that it has."""
     op = lodkit.OPS[name]
-    states = [PARAM.copy() for x in [*op.inputs][2:]]
-    if op.definition.optimizer.rowwise and states:
-        states[-1] = np.ones(len(PARAM), np.float32)
-    return op.select(PARAM, grad, *states)
+    return {**dict.fromkeys(op._needed, 1), **{key: x for key, x in wanted.items() if key in op._tests}}
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_dense_and_sparse_gradients_have_kernels_of_their_own(name):
-    dense, sparse = selected(name, PARAM), selected(name, ROWS)
-    assert dense != sparse
-    assert (dense.kinds["grad"], sparse.kinds["grad"]) == ("Dense", "SelectedRows")
-    assert dense == selected(name, PARAM.copy()) and dense.device == "cpu"
+    dense, sparse = (lodkit.OPS[name].select(*inputs_of(name, grad)) for grad in (PARAM, ROWS))
+    if name in RULES:
+        assert dense != sparse
+        assert (dense.kinds["grad"], sparse.kinds["grad"]) == ("Dense", "SelectedRows")
+    assert dense == lodkit.OPS[name].select(*inputs_of(name, PARAM)) and dense.device == "cpu"
 
 
-@pytest.mark.parametrize("name", ["sgd", "adagrad", "adam", "ftrl", "momentum", "lion"])
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_their_lines_are_two_loops(name):
-    dense, sparse = (selected(name, grad).loops(*selected(name, grad).inputs, lazy=True) for grad in (PARAM, ROWS))
-    assert [loop.name.split(".")[0] for loop in (*dense, *sparse)] == ["dense_kernel", "rows_kernel"]
-    assert dense[0].place != sparse[0].place and "update_kernels.py:" in sparse[0].place
+    attrs = attrs_of(name, lazy=True)
+    (dense,), (sparse,) = (lodkit.OPS[name].explain(*inputs_of(name, grad), **attrs).loops for grad in (PARAM, ROWS))
+    assert dense.place != sparse.place and "update_kernels.py:" in dense.place and "update_kernels.py:" in sparse.place
+    assert "dense" in dense.name and "dense" not in sparse.name
+    for grad in (PARAM, ROWS):
+        assert "update_kernels.py:" in lodkit.OPS[name].select(*inputs_of(name, grad)).loop.place
 
 
-def note_and_make(names, name, make, *args):
-    names.append(name)
-    return make(*args)
-
-
-SPREAD = {
-    "all rows": ({}, "spread_kernel"),
-    "decay": ({"weight_decay": 0.1}, "spread_kernel"),
-    "listed rows": ({"lazy": True}, "rows_kernel"),
-    "a mask": ({"mask": np.arange(40) < 9}, "rows_kernel"),
-    "rounding": ({"rounding_seed": 0, "lazy": True}, "dense_kernel"),
+LOOPS = "dense_kernel", "rowwise_dense_kernel", "rows_kernel", "rowwise_kernel", "spread_kernel"
+MASK = {"mask": np.arange(40) < 9}
+#: Updates that choose a loop: the gradient, and attributes.
+WAYS = {
+    "dense": (PARAM, {}),
+    "all rows": (ROWS, {}),
+    "listed rows": (ROWS, {"lazy": True}),
+    "one after another": (ROWS, {"lazy": True, "duplicates": "sequential"}),
+    "decay": (ROWS, {"weight_decay": 0.1}),
+    "decay of a dense gradient": (PARAM, {"weight_decay": 0.1}),
+    "noise": (ROWS, {"sigma": 0.1}),
+    "clipping": (ROWS, {"clip_value": 0.5, "maximize": True}),
+    "a mask": (ROWS, MASK),
+    "a mask of a dense gradient": (PARAM, MASK),
+    "rounding": (ROWS, {"rounding_seed": 0}),
+    "rounding of listed rows": (ROWS, {"rounding_seed": 0, "lazy": True}),
+    "steps": (ROWS, {"lazy": True, "duplicates": "sequential", "return_step": True}),
+    "dense steps": (PARAM, {"return_step": True}),
 }
 
 
-@pytest.mark.jit
-@pytest.mark.parametrize("case", SPREAD)
-def test_the_loop_is_the_one_that_runs(case, monkeypatch):
+def note_and_make(names, name, *args):
+    """Note a kernel that a launcher asks for, and make one that does nothing."""
+    names.add(name)
+    return MagicMock()
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_the_loop_is_the_one_that_runs(name, monkeypatch):
+    from lodkit.kernels.common import updates
     from lodkit.kernels.cpu.primitives import update
 
-    attrs, expected = SPREAD[case]
-    dtype = np.float16 if "rounding_seed" in attrs else np.float32
-    param, ran = PARAM.astype(dtype), []
-    inputs = param, SelectedRows(ROWS.rows, ROWS.value.astype(dtype), 40), param * 0, param * 0
-    (loop,) = lodkit.adam.explain(*inputs, lr=0.1, iteration=1, **attrs).loops
-    assert loop.name == f"{expected}.kernel"
-    for name in ("dense_kernel", "rows_kernel", "spread_kernel"):
-        make = functools.partial(note_and_make, ran, name, getattr(update, name))
-        monkeypatch.setattr(update, name, make)
-    lodkit.adam(*map(copy, inputs), lr=0.1, iteration=1, **attrs)
-    assert set(ran) <= {expected}
+    op, ran = lodkit.OPS[name], set()
+    for way, (grad, wanted) in WAYS.items():
+        attrs = attrs_of(name, **wanted)
+        if not wanted.keys() <= attrs.keys() or (op.definition.optimizer.whole and "duplicates" in wanted):
+            continue
+        inputs = inputs_of(name, grad, np.float16 if "rounding_seed" in wanted else np.float32)
+        (loop,) = op.explain(*inputs, **attrs).loops
+        with monkeypatch.context() as patch:
+            # Updates of such arrays may have been chosen before.
+            patch.setattr(updates, "_CHECKED", {})
+            for made in LOOPS:
+                patch.setattr(update, made, functools.partial(note_and_make, ran, made))
+            op(*map(copy, inputs), **attrs)
+        assert ran == {loop.name.removesuffix(".kernel")}, way
+        ran.clear()
 
 
 def test_calls_on_a_tape_are_explained():
@@ -169,6 +198,8 @@ CALLS = {
     "weighted bags": (lambda: lodkit.embedding_bag(TABLE, BAGS, WEIGHTS), 5),
     "pooling": (lambda: lodkit.sequence_pool(LOOKED_UP, pool="max"), 5),
     "sgd": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1), 6),
+    "sgd with decay": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1, weight_decay=0.1), 8),
+    "sgd of clipped rows": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1, clip_value=0.1, lazy=True), 8),
     "adagrad": (lambda: lodkit.adagrad(PARAM, ROWS, MOMENT, lr=0.1), 6),
 }
 LOOKED_UP = BAGS.with_values(TABLE[:5].copy())

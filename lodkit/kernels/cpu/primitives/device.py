@@ -111,8 +111,8 @@ HOMES = {
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("group_rows", "sort_rows"),
     "update": (
-        *("spread_loop", "dense_loop", "put_together", "record_like", "rows_loop"),
-        *("update_all", "update_rows", "update_runs", "update_all_rows"),
+        *("can_spread", "dense_loop", "put_together", "record_like", "rows_loop"),
+        *("update_all", "rows_update", "update_runs"),
     ),
 }
 

@@ -148,16 +148,15 @@ HOMES = {
     "reduce": ("reduce_into", "reduce_loop"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": (
-        "spread_loop",
+        "can_spread",
         "dense_loop",
         "put_together",
         "record_like",
         "rows_loop",
         "single_runs",
         "update_all",
-        "update_rows",
+        "rows_update",
         "update_runs",
-        "update_all_rows",
     ),
 }
 
