@@ -122,8 +122,9 @@ def lars(
 
 
 def _lamb_loops(on, param, grad, moment1, moment2, /, *, lazy, mask, weight_decay, **attrs):
-    rule = Rule(steps.lamb, (), adjust_of(**attrs))
-    return _loops_by_norms(on, rule, param, grad, (moment1, moment2), lazy, mask)
+    rule, moments = Rule(steps.lamb, (), adjust_of(**attrs)), (moment1, moment2)
+    norms, lanes = on.stepped_loop(rule._replace(step=steps.lamb_direction), param, moments, grad)
+    return [*_loops_by_norms(on, rule, param, grad, moments, lazy, mask), (norms, {"lanes": lanes})]
 
 
 @ops.lamb.kernel("cpu", "cuda", choose_loops=_lamb_loops)

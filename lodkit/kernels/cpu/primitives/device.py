@@ -106,7 +106,7 @@ HOMES = {
     "map_rows": ("map_rows",),
     "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
-    "norms": ("squared_norm", "stepped_norms"),
+    "norms": ("squared_norm", "stepped_loop", "stepped_norms"),
     "reduce": ("reduce_into", "reduce_loop", "reduce_with_index"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("group_rows", "sort_rows"),

@@ -144,7 +144,7 @@ HOMES = {
     "map_rows": ("map_rows",),
     "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("dense_rows", "group_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
-    "norms": ("squared_norm", "stepped_norms"),
+    "norms": ("squared_norm", "stepped_loop", "stepped_norms"),
     "reduce": ("reduce_into", "reduce_loop"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": (
