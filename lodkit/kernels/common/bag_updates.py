@@ -7,7 +7,7 @@ from ...ops import bag_updates as ops
 from ...ops.shared.updates import learning_rate
 from ...registry import Dense
 from . import adam_optimizers, moment_optimizers, optimizers  # noqa: F401  they fill RULES
-from .updates import RULES, adjusted
+from .updates import RULES, adjust_of, adjusted
 
 
 def _fused(op):
@@ -42,8 +42,15 @@ def _fused(op):
             on.update_runs(rule, param, states, rows, starts, bag, grad, duplicates, scale)
         return (param, *states) if states else param
 
+    def loops(on, param, ids, grad, /, *given, lr, pool, duplicates, iteration=None, **attrs):
+        states, weights = ops.states_of(names, given)
+        rule = rule_at(len(states), lr, iteration, attrs)._replace(adjust=adjust_of(**attrs))
+        weighted = weights is not None or pool != "sum"
+        function, lanes = on.rows_loop(rule, param, states, grad, duplicates, weighted=weighted)
+        return [(function, {"lanes": lanes})]
+
     launch.__name__ = launch.__qualname__ = op.name
-    op.kernel("cpu", "cuda")(launch)
+    op.kernel("cpu", "cuda", choose_loops=loops)(launch)
 
 
 for _op in ops.FUSED:

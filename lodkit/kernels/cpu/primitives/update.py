@@ -38,9 +38,10 @@ def dense_loop(rule, param, states, grad, records=False):
     return kernel, LANES
 
 
-def rows_loop(rule, param, states, grad, duplicates="merge", everywhere=False, records=False):
-    """The loop of ``rows_update`` for these arrays, and its lanes."""
-    return _choose_rows_kernel(rule, matrix(param).shape[1], len(states), duplicates, everywhere, records=records)
+def rows_loop(rule, param, states, grad, duplicates="merge", everywhere=False, records=False, weighted=False):
+    """The loop of ``rows_update`` for these arrays, and its lanes; of rows times a scale where they are weighted."""
+    kinds = duplicates, everywhere, weighted, records
+    return _choose_rows_kernel(rule, matrix(param).shape[1], len(states), *kinds)
 
 
 def can_spread(rule, param):

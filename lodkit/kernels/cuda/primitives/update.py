@@ -66,10 +66,13 @@ def dense_loop(rule, param, states, grad, records=False):
     return dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.adjust), records), width
 
 
-def rows_loop(rule, param, states, grad, duplicates="merge", everywhere=False, records=False):
-    """The loop of ``rows_update`` for sorted arrays without tiles, and the elements that each thread steps at once."""
+def rows_loop(rule, param, states, grad, duplicates="merge", everywhere=False, records=False, weighted=False):
+    """The loop of ``rows_update`` for sorted arrays without tiles, and the elements that each thread steps at once.
+
+    Of rows times a scale where they are weighted.
+    """
     value = grad.value if isinstance(grad, SelectedRows) else grad
-    flags = True, 0, True, duplicates == "merge", bool(rule.adjust), False
+    flags = True, 0, True, duplicates == "merge", bool(rule.adjust), weighted
     return _choose_rows_kernel(rule, param, states, value, flags, records)
 
 
