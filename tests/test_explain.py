@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import functools
+import os
+import pickle
 import sys
+from copy import copy as copy_of
+from copy import deepcopy
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -14,6 +18,7 @@ from test_every_op import same
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
+from lodkit.registry.kernel import Loop
 
 PARAM = np.ones((40, 16), np.float32)
 ROWS = SelectedRows([3, 1, 3], np.ones((3, 16), np.float32), 40)
@@ -113,6 +118,25 @@ def test_the_loop_is_the_one_that_runs(name, monkeypatch):
     check_loops(name, update, monkeypatch)
 
 
+@pytest.mark.parametrize("attrs", [{"pool": "mean"}, {"duplicates": "sequential"}, {"weight_decay": 0.1}])
+def test_the_loop_of_an_update_by_bags_is_the_one_that_runs(attrs, monkeypatch):
+    from lodkit.kernels.cpu.primitives import update
+
+    inputs = TABLE.copy(), BAGS, np.ones((3, 16), np.float32), np.ones(len(TABLE), np.float32)
+    (loop,) = lodkit.embedding_bag_rowwise_adagrad.explain(*inputs, lr=0.1, **attrs).loops
+    made = []
+    make = update.rowwise_kernel
+    monkeypatch.setattr(update, "rowwise_kernel", lambda *args: made.append(make(*args)) or made[-1])
+    lodkit.embedding_bag_rowwise_adagrad(*inputs, lr=0.1, **attrs)
+    assert made == [loop.function]
+
+
+def test_the_loops_of_a_selected_parameter():
+    own = SelectedRows(np.arange(40)[::-1].copy(), PARAM.copy(), 40)
+    names = [lodkit.sgd.select(own, grad).loop.name for grad in (PARAM, ROWS)]
+    assert names == ["dense_kernel.kernel", "rows_kernel.kernel"]
+
+
 def test_calls_on_a_tape_are_explained():
     W = lodkit.parameter(PARAM)
     with lodkit.Tape():
@@ -154,6 +178,15 @@ def test_every_call_is_explained_and_none_runs(name):
         for x, y in zip(inputs, before, strict=True):
             if not isinstance(x, list | int | float | lodkit.RankTable | type(None)):
                 same(x, y)
+    check_pickled(said)
+
+
+def check_pickled(said):
+    """Compare an explanation with what its pickle gives: the same functions, found by the operator's name."""
+    again = pickle.loads(pickle.dumps(said))
+    assert repr(again) == repr(said) and again.kernel == said.kernel and again.kernel.function is said.kernel.function
+    assert [loop.function for loop in again.loops] == [loop.function for loop in said.loops]
+    assert copy_of(said.kernel) == said.kernel == deepcopy(said.kernel)
 
 
 def test_an_explanation_names_the_loop_and_what_is_adapted():
@@ -178,6 +211,29 @@ def test_a_loop_shows_its_code():
     if not fresh.signatures:
         with pytest.raises(ValueError, match="is not compiled yet; call the operator once"):
             fresh.asm()
+
+
+@pytest.mark.parametrize("form", ["asm", "llvm"])
+def test_a_kernel_shows_the_code_of_its_loop(form, monkeypatch):
+    monkeypatch.setattr(Loop, form, lambda loop, signature=None: f"{loop.name} for {signature}")
+    assert getattr(lodkit.sgd.select(PARAM, ROWS), form)("these") == "rows_kernel.kernel for these"
+    with pytest.raises(ValueError, match="shape: no loop of this kernel is known"):
+        getattr(lodkit.shape.select(PARAM), form)()
+
+
+@pytest.mark.jit
+def test_an_explanation_names_the_entry_of_the_cache():
+    param = PARAM.copy()
+    lodkit.sgd(param, PARAM.copy(), lr=0.1)
+    (loop,) = lodkit.sgd.explain(param, PARAM.copy(), lr=0.1).loops
+    (entry, *_) = loop.entries
+    assert os.path.dirname(entry) == os.path.abspath(lodkit.jit.cache.place())
+    assert os.path.basename(entry) in repr(lodkit.sgd.explain(param, PARAM.copy(), lr=0.1))
+    os.rename(entry, f"{entry}.moved")
+    try:
+        assert loop.entries[0] is None
+    finally:
+        os.rename(f"{entry}.moved", entry)
 
 
 def functions_of(call):
