@@ -114,8 +114,8 @@ def _choose_small_update(rule, param, states, grad, duplicates, everywhere):
     kernel, _ = _choose_rows_kernel(rule, p.shape[1], len(states), duplicates, everywhere)
     code, numbers = kernel.entries.get(kinds), np.empty(0, p.dtype)
     if code is None:
-        runs = grad._rows, NO_RUNS, NO_RUNS
-        code = kernel.keep_entry(kinds, p, tuple(states), *runs, g, numbers, g, numbers, 1, 1)
+        args = p, tuple(states), NO_RUNS, NO_RUNS, NO_RUNS, g, numbers, g, numbers, 1, 1
+        code = kernel.keep_entry(kinds, *args)
     return code, any(x.ndim != 2 for x in arrays)
 
 
