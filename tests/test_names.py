@@ -150,7 +150,6 @@ ALLOWED = {
     "tuning.py both_ahead",
     "tuning.py cached_ahead",
     "updates.py adjusted",
-    "updates.py limited",
     "updates.py masked",
     "updates.py merged",
     "updates.py per_row",

@@ -55,9 +55,9 @@ _LIMITS = {
 }
 
 
-def limited(names):
-    """Those of some names whose numbers have limits."""
-    return [name for name in names if name in _LIMITS]
+def limit_of(name):
+    """The test of a number of a rule; None where it has no limits."""
+    return _LIMITS[name][0] if name in _LIMITS else None
 
 
 def check_rule(**numbers):
