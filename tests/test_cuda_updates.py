@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from test_cuda_checks import emulator_only
 from test_cuda_laws import any_gpu  # noqa: F401
 from test_every_op import same_bits
+from test_explain import OPTIMIZERS, check_loops
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
 from lodkit.arrays.cuda import launcher
-from lodkit.kernels.cuda.primitives import merge, offsets, runs, small_group_by
+from lodkit.kernels.cuda.primitives import merge, offsets, runs, small_group_by, update
 
 HEIGHT = 6
 
@@ -194,3 +195,10 @@ def test_runs_are_found_again_where_the_library_counts_a_write(gpu, monkeypatch)
     written.append(grad)
     lodkit.sgd(param, grad, lr=1.0)
     assert to_numpy(param)[:, 0].tolist() == [0, -2, 0, 0, -1, -3]
+
+
+@emulator_only
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_the_loop_that_is_explained_is_the_one_that_runs(gpu, name, monkeypatch):
+    monkeypatch.setattr(update, "launch", lambda *args: None)
+    check_loops(name, update, monkeypatch, gpu)

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import functools
+import os
+import pickle
 import sys
+from copy import copy as copy_of
+from copy import deepcopy
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -13,67 +18,123 @@ from test_every_op import same
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
+from lodkit.registry.kernel import Loop
 
 PARAM = np.ones((40, 16), np.float32)
 ROWS = SelectedRows([3, 1, 3], np.ones((3, 16), np.float32), 40)
 OPTIMIZERS = [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "optimizer")]
+#: Optimizers whose kernels are made from their records.
+RULES = [name for name in OPTIMIZERS if lodkit.OPS[name].definition.optimizer.numbers]
 TABLE, BAGS = np.ones((50, 16), np.float32), LoDTensor([3, 1, 4, 1, 5], [[2, 0, 3]])
 
 
-def selected(name, grad):
-    """The kernel of an optimizer for a gradient, with states that are like the parameter."""
+def inputs_of(name, grad, dtype=np.float32):
+    """A parameter, its gradient in a type, and the states that are always kept."""
+    record = lodkit.OPS[name].definition.optimizer
+    layouts = [record.layout(state, PARAM.shape, np.dtype(dtype)) for state in record.list_states()]
+    grad = grad._with_value(grad.value.astype(dtype)) if isinstance(grad, SelectedRows) else grad.astype(dtype)
+    return PARAM.astype(dtype), grad, *(np.full(shape, start, kind) for shape, kind, start in layouts)
+
+
+def attrs_of(name, **wanted):
+    """Attributes that the optimizer needs, and those of others that it has."""
     op = lodkit.OPS[name]
-    states = [PARAM.copy() for x in [*op.inputs][2:]]
-    if op.definition.optimizer.rowwise and states:
-        states[-1] = np.ones(len(PARAM), np.float32)
-    return op.select(PARAM, grad, *states)
+    return {**dict.fromkeys(op._needed, 1), **{key: x for key, x in wanted.items() if key in op._tests}}
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_dense_and_sparse_gradients_have_kernels_of_their_own(name):
-    dense, sparse = selected(name, PARAM), selected(name, ROWS)
-    assert dense != sparse
-    assert (dense.kinds["grad"], sparse.kinds["grad"]) == ("Dense", "SelectedRows")
-    assert dense == selected(name, PARAM.copy()) and dense.device == "cpu"
+    dense, sparse = (lodkit.OPS[name].select(*inputs_of(name, grad)) for grad in (PARAM, ROWS))
+    if name in RULES:
+        assert dense != sparse
+        assert (dense.kinds["grad"], sparse.kinds["grad"]) == ("Dense", "SelectedRows")
+    assert dense == lodkit.OPS[name].select(*inputs_of(name, PARAM)) and dense.device == "cpu"
 
 
-@pytest.mark.parametrize("name", ["sgd", "adagrad", "adam", "ftrl", "momentum", "lion"])
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_their_lines_are_two_loops(name):
-    dense, sparse = (selected(name, grad).loops(*selected(name, grad).inputs, lazy=True) for grad in (PARAM, ROWS))
-    assert [loop.name.split(".")[0] for loop in (*dense, *sparse)] == ["dense_kernel", "rows_kernel"]
-    assert dense[0].place != sparse[0].place and "update_kernels.py:" in sparse[0].place
+    attrs = attrs_of(name, lazy=True)
+    (dense, *_), (sparse, *_) = (
+        lodkit.OPS[name].explain(*inputs_of(name, grad), **attrs).loops for grad in (PARAM, ROWS)
+    )
+    assert dense.place != sparse.place and "update_kernels.py:" in dense.place and "update_kernels.py:" in sparse.place
+    assert "dense" in dense.name and "dense" not in sparse.name
+    for grad in (PARAM, ROWS):
+        assert "update_kernels.py:" in lodkit.OPS[name].select(*inputs_of(name, grad)).loop.place
 
 
-def note_and_make(names, name, make, *args):
-    names.append(name)
-    return make(*args)
-
-
-SPREAD = {
-    "all rows": ({}, "spread_kernel"),
-    "decay": ({"weight_decay": 0.1}, "spread_kernel"),
-    "listed rows": ({"lazy": True}, "rows_kernel"),
-    "a mask": ({"mask": np.arange(40) < 9}, "rows_kernel"),
-    "rounding": ({"rounding_seed": 0, "lazy": True}, "dense_kernel"),
+LOOPS = "dense_kernel", "rowwise_dense_kernel", "rows_kernel", "rowwise_kernel", "spread_kernel"
+MASK = {"mask": np.arange(40) < 9}
+#: Updates that choose a loop: the gradient, and attributes.
+WAYS = {
+    "dense": (PARAM, {}),
+    "all rows": (ROWS, {}),
+    "listed rows": (ROWS, {"lazy": True}),
+    "one after another": (ROWS, {"lazy": True, "duplicates": "sequential"}),
+    "decay": (ROWS, {"weight_decay": 0.1}),
+    "decay of a dense gradient": (PARAM, {"weight_decay": 0.1}),
+    "noise": (ROWS, {"sigma": 0.1}),
+    "clipping": (ROWS, {"clip_value": 0.5, "maximize": True}),
+    "a mask": (ROWS, MASK),
+    "a mask of a dense gradient": (PARAM, MASK),
+    "rounding": (ROWS, {"rounding_seed": 0}),
+    "rounding of listed rows": (ROWS, {"rounding_seed": 0, "lazy": True}),
+    "steps": (ROWS, {"lazy": True, "duplicates": "sequential", "return_step": True}),
+    "dense steps": (PARAM, {"return_step": True}),
 }
 
 
-@pytest.mark.jit
-@pytest.mark.parametrize("case", SPREAD)
-def test_the_loop_is_the_one_that_runs(case, monkeypatch):
+def note_and_make(names, name, *args):
+    """Note a kernel that a launcher asks for, and make one that does nothing."""
+    names.add(f"{name}.kernel")
+    return MagicMock()
+
+
+def check_loops(name, update, monkeypatch, to=lambda x: x):
+    """Compare what ``explain`` says of an optimizer, on the device of ``to``, with the kernels that its calls take."""
+    from lodkit.kernels.common import updates
+
+    op, ran = lodkit.OPS[name], set()
+    for way, (grad, wanted) in WAYS.items():
+        attrs = attrs_of(name, **wanted)
+        if not wanted.keys() <= attrs.keys() or (op.definition.optimizer.whole and "duplicates" in wanted):
+            continue
+        inputs = [to(copy(x)) for x in inputs_of(name, grad, np.float16 if "rounding_seed" in wanted else np.float32)]
+        said = {loop.name for loop in op.explain(*inputs, **attrs).loops if "update_kernels.py:" in loop.place}
+        with monkeypatch.context() as patch:
+            # Updates of such arrays may have been chosen before.
+            patch.setattr(updates, "_CHECKED", {})
+            for made in LOOPS:
+                patch.setattr(update, made, functools.partial(note_and_make, ran, made), raising=False)
+            op(*inputs, **attrs)
+        assert ran == said, way
+        ran.clear()
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_the_loop_is_the_one_that_runs(name, monkeypatch):
     from lodkit.kernels.cpu.primitives import update
 
-    attrs, expected = SPREAD[case]
-    dtype = np.float16 if "rounding_seed" in attrs else np.float32
-    param, ran = PARAM.astype(dtype), []
-    inputs = param, SelectedRows(ROWS.rows, ROWS.value.astype(dtype), 40), param * 0, param * 0
-    (loop,) = lodkit.adam.explain(*inputs, lr=0.1, iteration=1, **attrs).loops
-    assert loop.name == f"{expected}.kernel"
-    for name in ("dense_kernel", "rows_kernel", "spread_kernel"):
-        make = functools.partial(note_and_make, ran, name, getattr(update, name))
-        monkeypatch.setattr(update, name, make)
-    lodkit.adam(*map(copy, inputs), lr=0.1, iteration=1, **attrs)
-    assert set(ran) <= {expected}
+    check_loops(name, update, monkeypatch)
+
+
+@pytest.mark.parametrize("attrs", [{"pool": "mean"}, {"duplicates": "sequential"}, {"weight_decay": 0.1}])
+def test_the_loop_of_an_update_by_bags_is_the_one_that_runs(attrs, monkeypatch):
+    from lodkit.kernels.cpu.primitives import update
+
+    inputs = TABLE.copy(), BAGS, np.ones((3, 16), np.float32), np.ones(len(TABLE), np.float32)
+    (loop,) = lodkit.embedding_bag_rowwise_adagrad.explain(*inputs, lr=0.1, **attrs).loops
+    made = []
+    make = update.rowwise_kernel
+    monkeypatch.setattr(update, "rowwise_kernel", lambda *args: made.append(make(*args)) or made[-1])
+    lodkit.embedding_bag_rowwise_adagrad(*inputs, lr=0.1, **attrs)
+    assert made == [loop.function]
+
+
+def test_the_loops_of_a_selected_parameter():
+    own = SelectedRows(np.arange(40)[::-1].copy(), PARAM.copy(), 40)
+    names = [lodkit.sgd.select(own, grad).loop.name for grad in (PARAM, ROWS)]
+    assert names == ["dense_kernel.kernel", "rows_kernel.kernel"]
 
 
 def test_calls_on_a_tape_are_explained():
@@ -117,6 +178,15 @@ def test_every_call_is_explained_and_none_runs(name):
         for x, y in zip(inputs, before, strict=True):
             if not isinstance(x, list | int | float | lodkit.RankTable | type(None)):
                 same(x, y)
+    check_pickled(said)
+
+
+def check_pickled(said):
+    """Compare an explanation with what its pickle gives: the same functions, found by the operator's name."""
+    again = pickle.loads(pickle.dumps(said))
+    assert repr(again) == repr(said) and again.kernel == said.kernel and again.kernel.function is said.kernel.function
+    assert [loop.function for loop in again.loops] == [loop.function for loop in said.loops]
+    assert copy_of(said.kernel) == said.kernel == deepcopy(said.kernel)
 
 
 def test_an_explanation_names_the_loop_and_what_is_adapted():
@@ -141,6 +211,29 @@ def test_a_loop_shows_its_code():
     if not fresh.signatures:
         with pytest.raises(ValueError, match="is not compiled yet; call the operator once"):
             fresh.asm()
+
+
+@pytest.mark.parametrize("form", ["asm", "llvm"])
+def test_a_kernel_shows_the_code_of_its_loop(form, monkeypatch):
+    monkeypatch.setattr(Loop, form, lambda loop, signature=None: f"{loop.name} for {signature}")
+    assert getattr(lodkit.sgd.select(PARAM, ROWS), form)("these") == "rows_kernel.kernel for these"
+    with pytest.raises(ValueError, match="shape: no loop of this kernel is known"):
+        getattr(lodkit.shape.select(PARAM), form)()
+
+
+@pytest.mark.jit
+def test_an_explanation_names_the_entry_of_the_cache():
+    param = PARAM.copy()
+    lodkit.sgd(param, PARAM.copy(), lr=0.1)
+    (loop,) = lodkit.sgd.explain(param, PARAM.copy(), lr=0.1).loops
+    (entry, *_) = loop.entries
+    assert os.path.dirname(entry) == os.path.abspath(lodkit.jit.cache.place())
+    assert os.path.basename(entry) in repr(lodkit.sgd.explain(param, PARAM.copy(), lr=0.1))
+    os.rename(entry, f"{entry}.moved")
+    try:
+        assert loop.entries[0] is None
+    finally:
+        os.rename(f"{entry}.moved", entry)
 
 
 def functions_of(call):
@@ -169,6 +262,8 @@ CALLS = {
     "weighted bags": (lambda: lodkit.embedding_bag(TABLE, BAGS, WEIGHTS), 5),
     "pooling": (lambda: lodkit.sequence_pool(LOOKED_UP, pool="max"), 5),
     "sgd": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1), 6),
+    "sgd with decay": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1, weight_decay=0.1), 8),
+    "sgd of clipped rows": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1, clip_value=0.1, lazy=True), 8),
     "adagrad": (lambda: lodkit.adagrad(PARAM, ROWS, MOMENT, lr=0.1), 6),
 }
 LOOKED_UP = BAGS.with_values(TABLE[:5].copy())

@@ -67,6 +67,13 @@ class DiskCache(private_numba.NullCache):
             with failing_softly():
                 store(self._name(sig, data.codegen), private_numba.serialise(data))
 
+    def entry_of(self, kinds):
+        """File of the entry for arguments of these types; None if there is none."""
+        with contextlib.suppress(OSError, NotFingerprintable):
+            path = os.path.join(directory(), self._name(kinds, self._dispatcher.targetctx.codegen()))
+            return path if os.path.exists(path) else None
+        return None
+
     def _tell(self, event):
         for watcher in watchers:
             watcher(event, self._dispatcher.py_func.__qualname__)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from types import SimpleNamespace
+
 import numpy as np
 
 from ..arrays import is_array, is_number, plain_array, refuse_overlap
@@ -10,7 +14,7 @@ from ..base.signals import uninterrupted
 from ..lod import values_of
 from ..ops.adam_optimizers import check_power
 from ..ops.shared.updates import check_power_of_beta, iteration_of, one_number
-from ..registry import VarDesc
+from ..registry import OPS, VarDesc
 from ._types import dtype_of_variable, op_type, single_float
 
 POWERS = "Beta1Pow", "Beta2Pow"
@@ -40,122 +44,101 @@ def _rescale(ops, grad, by):
     return ops.scale(grad, scale=by) if by != 1.0 else grad
 
 
-@op_type
-def sgd(ops, Param, Grad, LearningRate):
-    return {"ParamOut": ops.sgd(Param, Grad, lr=_rate(LearningRate))}
+def _take_slots(slots):
+    """Declare an operator type by a function of ``ops``, what is in the slots by name, and the attributes.
+
+    The slots are in Paddle's order; those with a question mark may be left out.
+    """
+    kind, absent = inspect.Parameter.POSITIONAL_OR_KEYWORD, dict.fromkeys(slots.replace("?", "").split())
+    taken = [
+        inspect.Parameter(slot.rstrip("?"), kind, default=None if "?" in slot else inspect.Parameter.empty)
+        for slot in slots.split()
+    ]
+
+    def declare(function):
+        @functools.wraps(function)
+        def run(ops, **given):
+            x = SimpleNamespace(**{slot: given.pop(slot, None) for slot in absent})
+            return function(ops, x, **given)
+
+        ops, _, *attributes = inspect.signature(function).parameters.values()
+        run.__signature__ = inspect.Signature([ops, *taken, *attributes])
+        return op_type(run)
+
+    return declare
 
 
-@op_type
-def adagrad(ops, Param, Grad, Moment, LearningRate, *, epsilon=1e-6):
-    outputs = ops.adagrad(Param, Grad, Moment, lr=_rate(LearningRate), epsilon=epsilon)
-    return _name_outputs(outputs, "ParamOut", "MomentOut")
+def _step(update, x, *states, **attrs):
+    """Run an optimizer on what is in the slots, its states by their names; outputs are named after the slots."""
+    outputs = update(x.Param, x.Grad, *(getattr(x, slot) for slot in states), lr=_rate(x.LearningRate), **attrs)
+    return _name_outputs(outputs if states else [outputs], *(f"{slot}Out" for slot in ("Param", *states)))
 
 
-@op_type
-def decayed_adagrad(ops, Param, Grad, Moment, LearningRate, *, decay=0.95, epsilon=1e-6):
-    outputs = ops.decayed_adagrad(Param, Grad, Moment, lr=_rate(LearningRate), decay=decay, epsilon=epsilon)
-    return _name_outputs(outputs, "ParamOut", "MomentOut")
+def _declare(name, *attributes):
+    """Declare the operator type that is an optimizer of this name, with these of its attributes."""
+    states = [state.capitalize() for state in OPS[name].definition.optimizer.list_states()]
+
+    def run(ops, x, **attrs):
+        return _step(getattr(ops, name), x, *states, **attrs)
+
+    kind, defaults = inspect.Parameter.KEYWORD_ONLY, OPS[name].defaults
+    parameters = [inspect.Parameter(attr, kind, default=defaults[attr]) for attr in attributes]
+    ops, x, _ = inspect.signature(run).parameters.values()
+    run.__name__, run.__signature__ = name, inspect.Signature([ops, x, *parameters])
+    _take_slots(f"Param Grad {' '.join(states)} LearningRate")(run)
 
 
-@op_type
-def proximal_gd(ops, Param, Grad, LearningRate, *, l1=0.0, l2=0.0):
-    return {"ParamOut": ops.proximal_gd(Param, Grad, lr=_rate(LearningRate), l1=l1, l2=l2)}
+_declare("sgd")
+_declare("adagrad", "epsilon")
+_declare("decayed_adagrad", "decay", "epsilon")
+_declare("proximal_gd", "l1", "l2")
+_declare("proximal_adagrad", "l1", "l2")
 
 
-@op_type
-def proximal_adagrad(ops, Param, Grad, Moment, LearningRate, *, l1=0.0, l2=0.0):
-    outputs = ops.proximal_adagrad(Param, Grad, Moment, lr=_rate(LearningRate), l1=l1, l2=l2)
-    return _name_outputs(outputs, "ParamOut", "MomentOut")
+@_take_slots("Param SquaredAccumulator LinearAccumulator Grad LearningRate")
+def ftrl(ops, x, *, l1=0.0, l2=0.0, lr_power=-0.5):
+    settings = {"beta": 0.0, "l1": l1, "l2": 2 * l2, "lr_power": lr_power}
+    outputs = _step(ops.ftrl, x, "SquaredAccumulator", "LinearAccumulator", **settings)
+    return _name_outputs(outputs.values(), "ParamOut", "SquaredAccumOut", "LinearAccumOut")
 
 
-@op_type
-def ftrl(ops, Param, SquaredAccumulator, LinearAccumulator, Grad, LearningRate, *, l1=0.0, l2=0.0, lr_power=-0.5):
-    settings = {"lr": _rate(LearningRate), "beta": 0.0, "l1": l1, "l2": 2 * l2, "lr_power": lr_power}
-    outputs = ops.ftrl(Param, Grad, SquaredAccumulator, LinearAccumulator, **settings)
-    return _name_outputs(outputs, "ParamOut", "SquaredAccumOut", "LinearAccumOut")
-
-
-@op_type
-def momentum(
-    ops,
-    Param,
-    Grad,
-    Velocity,
-    LearningRate,
-    *,
-    mu,
-    use_nesterov=False,
-    regularization_method="",
-    regularization_coeff=0.0,
-    rescale_grad=1.0,
-):
+@_take_slots("Param Grad Velocity LearningRate")
+def momentum(ops, x, *, mu, use_nesterov=False, regularization_method="", regularization_coeff=0.0, rescale_grad=1.0):
     settings = {"momentum": mu, "nesterov": use_nesterov}
     if regularization_method == "l2_decay":
         settings["weight_decay"] = regularization_coeff
-    grad = _rescale(ops, Grad, rescale_grad)
-    return _name_outputs(
-        ops.momentum(Param, grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut"
-    )
+    x.Grad = _rescale(ops, x.Grad, rescale_grad)
+    return _step(ops.momentum, x, "Velocity", **settings)
 
 
-@op_type
-def lars_momentum(
-    ops,
-    Param,
-    Grad,
-    Velocity,
-    LearningRate,
-    *,
-    mu,
-    lars_coeff=0.001,
-    lars_weight_decay=0.0005,
-    epsilon=0.0,
-    rescale_grad=1.0,
-):
+@_take_slots("Param Grad Velocity LearningRate")
+def lars_momentum(ops, x, *, mu, lars_coeff=0.001, lars_weight_decay=0.0005, epsilon=0.0, rescale_grad=1.0):
     settings = {"momentum": mu, "coefficient": lars_coeff, "weight_decay": lars_weight_decay, "epsilon": epsilon}
-    grad = _rescale(ops, Grad, rescale_grad)
-    return _name_outputs(ops.lars(Param, grad, Velocity, lr=_rate(LearningRate), **settings), "ParamOut", "VelocityOut")
+    x.Grad = _rescale(ops, x.Grad, rescale_grad)
+    return _step(ops.lars, x, "Velocity", **settings)
 
 
-@op_type
-def rmsprop(
-    ops,
-    Param,
-    MeanSquare,
-    LearningRate,
-    Grad,
-    Moment,
-    MeanGrad=None,
-    *,
-    epsilon=1e-10,
-    decay=0.9,
-    momentum=0.0,
-    centered=False,
-):
-    if centered and is_number(decay) and is_array(values_of(Param)) and dtype_of_variable(Param) == np.float32:
+@_take_slots("Param MeanSquare LearningRate Grad Moment MeanGrad?")
+def rmsprop(ops, x, *, epsilon=1e-10, decay=0.9, momentum=0.0, centered=False):
+    if centered and is_number(decay) and is_array(values_of(x.Param)) and dtype_of_variable(x.Param) == np.float32:
         # Attributes of Paddle are float32: where the variance nearly vanishes, what they round is what is left of it.
         decay = float(np.float32(decay))
-    settings = {"lr": _rate(LearningRate), "decay": decay, "momentum": momentum, "epsilon": epsilon}
-    means = [MeanGrad] if centered else []
-    outputs = [*ops.rmsprop(Param, Grad, MeanSquare, Moment, *means, **settings)]
-    if MeanGrad is None:
-        return _name_outputs(outputs, "ParamOut", "MeanSquareOut", "MomentOut")
-    return _name_outputs([*outputs[:3], MeanGrad], "ParamOut", "MeanSquareOut", "MomentOut", "MeanGradOut")
+    means = ["MeanGrad"] if centered and x.MeanGrad is not None else []
+    settings = {"decay": decay, "momentum": momentum, "epsilon": epsilon}
+    outputs = _step(ops.rmsprop, x, "MeanSquare", "Moment", *means, **settings)
+    return outputs if x.MeanGrad is None else {**outputs, "MeanGradOut": x.MeanGrad}
 
 
-@op_type
-def adadelta(ops, Param, Grad, AvgSquaredGrad, AvgSquaredUpdate, LearningRate=None, *, rho=0.95, epsilon=1e-6):
-    settings = {"lr": 1.0 if LearningRate is None else _rate(LearningRate), "decay": rho, "epsilon": epsilon}
-    outputs = ops.adadelta(Param, Grad, AvgSquaredGrad, AvgSquaredUpdate, **settings)
-    return _name_outputs(outputs, "ParamOut", "AvgSquaredGradOut", "AvgSquaredUpdateOut")
+@_take_slots("Param Grad AvgSquaredGrad AvgSquaredUpdate LearningRate?")
+def adadelta(ops, x, *, rho=0.95, epsilon=1e-6):
+    x.LearningRate = 1.0 if x.LearningRate is None else x.LearningRate
+    return _step(ops.adadelta, x, "AvgSquaredGrad", "AvgSquaredUpdate", decay=rho, epsilon=epsilon)
 
 
-@op_type
-def adamax(ops, Param, Grad, LearningRate, Moment, InfNorm, Beta1Pow, *, beta1=0.9, beta2=0.999, epsilon=1e-8):
+@_take_slots("Param Grad LearningRate Moment InfNorm Beta1Pow")
+def adamax(ops, x, *, beta1=0.9, beta2=0.999, epsilon=1e-8):
     settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "epsilon_on_norm": True}
-    settings["iteration"] = _iteration(Beta1Pow, beta1)
-    outputs = ops.adamax(Param, Grad, Moment, InfNorm, lr=_rate(LearningRate), **settings)
-    return _name_outputs(outputs, "ParamOut", "MomentOut", "InfNormOut")
+    return _step(ops.adamax, x, "Moment", "InfNorm", iteration=_iteration(x.Beta1Pow, beta1), **settings)
 
 
 def _check_powers(powers, inputs):
@@ -188,101 +171,49 @@ def _common_iteration(powers, betas):
     return _iteration(second, betas[1])
 
 
-def _adam(ops, update, inputs, powers, lr, beta1, beta2, epsilon, tensors=(None, None, None), **settings):
+def _step_adam(ops, update, x, *, beta1, beta2, epsilon, **settings):
     """Run an update of the family of adam, then advance the powers of its betas, which are checked before.
 
-    ``tensors`` are numbers in place of the betas and of epsilon.
+    In three slots, if any, are numbers in place of the betas and of epsilon.
     """
-    named = zip(("Beta1Tensor", "Beta2Tensor", "EpsilonTensor"), tensors, (beta1, beta2, epsilon), strict=True)
-    beta1, beta2, epsilon = (single_float(tensor, slot, number) for slot, tensor, number in named)
-    _check_powers(powers, dict(zip(("Param", "Grad", "Moment1", "Moment2"), inputs, strict=True)))
+    numbers = {"Beta1Tensor": beta1, "Beta2Tensor": beta2, "EpsilonTensor": epsilon}
+    beta1, beta2, epsilon = (single_float(getattr(x, slot, None), slot, number) for slot, number in numbers.items())
+    powers = x.Beta1Pow, x.Beta2Pow
+    _check_powers(powers, {slot: getattr(x, slot) for slot in ("Param", "Grad", "Moment1", "Moment2")})
     iteration = _common_iteration(powers, (beta1, beta2))
     settings |= {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "iteration": iteration}
     with uninterrupted():
-        outputs = update(*inputs, lr=_rate(lr), **settings)
+        outputs = _step(update, x, "Moment1", "Moment2", **settings)
         powers = [ops.advance_power(power, beta=beta) for power, beta in zip(powers, (beta1, beta2), strict=True)]
-    return _name_outputs([*outputs, *powers], "ParamOut", "Moment1Out", "Moment2Out", "Beta1PowOut", "Beta2PowOut")
+    return outputs | _name_outputs(powers, "Beta1PowOut", "Beta2PowOut")
 
 
-@op_type
-def adam(
-    ops,
-    Param,
-    Grad,
-    LearningRate,
-    Moment1,
-    Moment2,
-    Beta1Pow,
-    Beta2Pow,
-    Beta1Tensor=None,
-    Beta2Tensor=None,
-    EpsilonTensor=None,
-    *,
-    beta1=0.9,
-    beta2=0.999,
-    epsilon=1e-8,
-    lazy_mode=False,
-):
+ADAM = "Param Grad LearningRate Moment1 Moment2 Beta1Pow Beta2Pow"
+NUMBERS = "Beta1Tensor? Beta2Tensor? EpsilonTensor?"
+
+
+@_take_slots(f"{ADAM} {NUMBERS}")
+def adam(ops, x, *, beta1=0.9, beta2=0.999, epsilon=1e-8, lazy_mode=False):
     """Before 2.0 epsilon is added to the root of the squares as it is, not corrected for zeros at first."""
-    inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
     settings = {"lazy": lazy_mode, "corrected_epsilon": ops.version >= CORRECTED_EPSILON}
-    settings["tensors"] = Beta1Tensor, Beta2Tensor, EpsilonTensor
-    return _adam(ops, ops.adam, inputs, powers, LearningRate, beta1, beta2, epsilon, **settings)
+    return _step_adam(ops, ops.adam, x, beta1=beta1, beta2=beta2, epsilon=epsilon, **settings)
 
 
-@op_type
-def adamw(
-    ops,
-    Param,
-    Grad,
-    LearningRate,
-    Moment1,
-    Moment2,
-    Beta1Pow,
-    Beta2Pow,
-    Beta1Tensor=None,
-    Beta2Tensor=None,
-    EpsilonTensor=None,
-    *,
-    beta1=0.9,
-    beta2=0.999,
-    epsilon=1e-8,
-    lazy_mode=False,
-    coeff=0.01,
-    with_decay=False,
-):
-    inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
+@_take_slots(f"{ADAM} {NUMBERS}")
+def adamw(ops, x, *, beta1=0.9, beta2=0.999, epsilon=1e-8, lazy_mode=False, coeff=0.01, with_decay=False):
     settings = {"lazy": lazy_mode, "weight_decay": coeff if with_decay else 0.0}
-    settings["tensors"] = Beta1Tensor, Beta2Tensor, EpsilonTensor
-    return _adam(ops, ops.adamw, inputs, powers, LearningRate, beta1, beta2, epsilon, **settings)
+    return _step_adam(ops, ops.adamw, x, beta1=beta1, beta2=beta2, epsilon=epsilon, **settings)
 
 
-@op_type
-def lamb(
-    ops,
-    Param,
-    Grad,
-    LearningRate,
-    Moment1,
-    Moment2,
-    Beta1Pow,
-    Beta2Pow,
-    *,
-    weight_decay,
-    beta1=0.9,
-    beta2=0.999,
-    epsilon=1e-6,
-):
+@_take_slots(ADAM)
+def lamb(ops, x, *, weight_decay, beta1=0.9, beta2=0.999, epsilon=1e-6):
     """Before 2.1 moments are not corrected for zeros at first, and the powers stay as they are."""
-    inputs, powers = (Param, Grad, Moment1, Moment2), (Beta1Pow, Beta2Pow)
-    if ops.version >= CORRECTED_LAMB:
-        return _adam(ops, ops.lamb, inputs, powers, LearningRate, beta1, beta2, epsilon, weight_decay=weight_decay)
     settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "weight_decay": weight_decay}
-    outputs = ops.lamb(*inputs, lr=_rate(LearningRate), iteration=0, bias_correction=False, **settings)
-    return _name_outputs(outputs, "ParamOut", "Moment1Out", "Moment2Out")
+    if ops.version >= CORRECTED_LAMB:
+        return _step_adam(ops, ops.lamb, x, **settings)
+    return _step(ops.lamb, x, "Moment1", "Moment2", iteration=0, bias_correction=False, **settings)
 
 
-@op_type
-def dpsgd(ops, Param, Grad, LearningRate, *, clip=10.0, batch_size=16.0, sigma=1.0, seed=0):
-    settings = {"clip_norm": clip, "batch_size": batch_size, "sigma": sigma, "seed": seed}
-    return {"ParamOut": ops.dpsgd(Param, Grad, lr=_rate(LearningRate), **settings)}
+@_take_slots("Param Grad LearningRate")
+def dpsgd(ops, x, *, clip=10.0, batch_size=16.0, sigma=1.0, seed=0):
+    return _step(ops.dpsgd, x, clip_norm=clip, batch_size=batch_size, sigma=sigma, seed=seed)

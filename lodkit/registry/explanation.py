@@ -54,11 +54,7 @@ def explain_plan(op, given, inputs, kernel, attrs):
     for loop in loops:
         rows.append(("loop" if kernel.chooses_loops else "names loop", f"{loop!r}"))
         rows += [(f"  {name}", f"{value}") for name, value in loop.facts.items()]
-        count = len(loop.signatures)
-        compiled = f"for {count} signature{'s' * (count != 1)} in this process"
-        kept = cache_place()
-        first = f"at the first call{f', or read from {kept}' if kept else ': no compiled code is kept on disk'}"
-        rows.append(("  compiled", compiled if count else first))
+        rows.append(("  compiled", describe_compiled(loop)))
     adapted = [text for name, g, x in zip(names, given, inputs, strict=True) for text in adaptions(name, g, x)]
     rows += [("adapted", text) for text in adapted or ["nothing: the kernel reads the inputs as they are"]]
     if kernel.device == "cpu":
@@ -70,12 +66,27 @@ def explain_plan(op, given, inputs, kernel, attrs):
     return Explanation(kernel, loops, rows)
 
 
+def describe_compiled(loop):
+    """Whether a loop is compiled, and where its code is kept."""
+    count, kept = len(loop.signatures), [entry for entry in loop.entries if entry]
+    if not count:
+        folder = cache_place()
+        return f"at the first call{f', or read from {folder}' if folder else ': no compiled code is kept on disk'}"
+    on_disk = f", kept in {', '.join(map(shorten_home, kept))}" if kept else ""
+    return f"for {count} signature{'s' * (count != 1)} in this process{on_disk}"
+
+
 def cache_place():
     """The directory of compiled code; an empty text if there is none yet, or others can write to it."""
     from ..jit.cache import place
 
-    home, folder = os.path.expanduser("~"), place() or ""
-    return f"~{folder.removeprefix(home)}" if folder.startswith(os.path.join(home, "")) else folder
+    return shorten_home(place() or "")
+
+
+def shorten_home(path):
+    """A path, with ~ in place of this user's home directory."""
+    home = os.path.expanduser("~")
+    return f"~{path.removeprefix(home)}" if path.startswith(os.path.join(home, "")) else path
 
 
 def kind_text(kind):

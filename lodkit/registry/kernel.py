@@ -16,10 +16,15 @@ class Loop:
         What a notebook can call and inspect; ``py_func`` is its Python source.
     facts : dict
         What its template chose for the arrays of a call: ``{"lanes": 16, "prefetch": "none"}``.
+    origin : tuple
+        Arguments of ``loop_of``, by which it is pickled.
     """
 
-    def __init__(self, function, **facts):
-        self.function, self.facts = function, facts
+    def __init__(self, function, facts, origin):
+        self.function, self.facts, self.origin = function, facts, origin
+
+    def __reduce__(self):
+        return loop_of, self.origin
 
     @property
     def name(self):
@@ -39,6 +44,14 @@ class Loop:
     def signatures(self):
         """Types of the arguments that it was compiled for in this process."""
         return list(getattr(self._dispatcher, "signatures", ()))
+
+    @property
+    def entries(self):
+        """Files of the cache on disk that keep the code of its signatures; None for one that is not kept."""
+        from ..jit.cache import DiskCache
+
+        cache = getattr(self._dispatcher, "_cache", None)
+        return [cache.entry_of(kinds) if isinstance(cache, DiskCache) else None for kinds in self.signatures]
 
     @property
     def _dispatcher(self):
@@ -87,6 +100,9 @@ class Kernel:
         self.op, self.device, self.key, self.function, self.launch = op, device, key, function, launch
         self.__name__, self.__wrapped__, self.inputs = function.__name__, function, inputs
 
+    def __reduce__(self):
+        return kernel_of, (self.op, self.device, self.key, self.inputs)
+
     def with_inputs(self, inputs):
         """Return this kernel as the one of a call with some inputs."""
         return Kernel(self.op, self.device, self.key, self.function, self.launch, inputs)
@@ -127,17 +143,36 @@ class Kernel:
 
     def loops(self, *inputs, **attrs):
         """Return the loops that a call launches, as its template chooses them; else those that the launcher names."""
-        if not self.chooses_loops:
-            return [*map(Loop, named_loops(self.function))]
-        inputs = inputs or self.inputs
+        if self.chooses_loops:
+            found = self._choose_loops(inputs or self.inputs, attrs)
+        else:
+            found = [(function, {}) for function in named_loops(self.function)]
+        kernel = self.with_inputs(inputs) if inputs else self
+        return [Loop(function, facts, (kernel, attrs, i)) for i, (function, facts) in enumerate(found)]
+
+    def _choose_loops(self, inputs, attrs):
         if not inputs:
             raise TypeError(f"loops depend on inputs; pass those of a call, or ask {self.op.name}.select(*inputs)")
         inputs = (*inputs, *[None] * (len(self.op.inputs) - len(inputs)))
         attrs = {**dict.fromkeys(self.op._needed, 1), **self.op.defaults, **attrs}
         on = self.device_module
-        return [
-            Loop(function, **facts) for function, facts in self.function.choose_loops(on, *on.views(inputs), **attrs)
-        ]
+        return self.function.choose_loops(on, *on.views(inputs), **attrs)
+
+    @surface
+    def asm(self, signature=None):
+        """Return the machine code of ``loop``, as its ``asm`` does."""
+        return self._known_loop().asm(signature)
+
+    @surface
+    def llvm(self, signature=None):
+        """Return LLVM's optimised code of ``loop``, as its ``llvm`` does."""
+        return self._known_loop().llvm(signature)
+
+    def _known_loop(self):
+        loop = self.loop
+        if loop is None:
+            raise ValueError(f"{self.op.name}: no loop of this kernel is known, see {self.place}")
+        return loop
 
     @property
     def device_module(self):
@@ -151,6 +186,16 @@ class Kernel:
         loop = self.inputs and self.loop
         text = f"{self.op.name} on {self.device} ({kinds or 'any inputs'}): {self.place}"
         return f"{text}, which launches {loop!r}" if loop else text
+
+
+def kernel_of(op, device, key, inputs):
+    """The kernel of an operator for a device and the kinds of ``key``, as ``select`` gives it for some inputs."""
+    return op._find(device, key).with_inputs(inputs)
+
+
+def loop_of(kernel, attrs, number):
+    """The loop of this number that a kernel launches for its inputs and some attributes."""
+    return kernel.loops(*kernel.inputs, **attrs)[number]
 
 
 def place_of(function):

@@ -7,13 +7,12 @@ from ...ops import bag_updates as ops
 from ...ops.shared.updates import learning_rate
 from ...registry import Dense
 from . import adam_optimizers, moment_optimizers, optimizers  # noqa: F401  they fill RULES
-from .optimizer_rules import make_rule
-from .updates import RULES, adjusted, step_of
+from .updates import RULES, adjust_of, adjusted
 
 
 def _fused(op):
     update = op.definition.update
-    optimizer, settled = update.definition.optimizer, RULES[update.name]
+    optimizer, rule_at = update.definition.optimizer, RULES[update.name]
     names = optimizer.states
 
     def launch(
@@ -34,8 +33,7 @@ def _fused(op):
         **attrs,
     ):
         lr, (states, weights) = learning_rate(lr), ops.states_of(names, given)
-        make, _ = settled(len(states), **attrs)
-        rule = make_rule(update, make(**step_of(lr, iteration)), len(states))
+        rule = rule_at(len(states), lr, iteration, attrs)
         _, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value)
         bags, flat = ops.prepare_bag_update(on, op.name, param, ids, grad, names, states, weights, pool, optimizer)
         if flat.size:
@@ -44,8 +42,15 @@ def _fused(op):
             on.update_runs(rule, param, states, rows, starts, bag, grad, duplicates, scale)
         return (param, *states) if states else param
 
+    def loops(on, param, ids, grad, /, *given, lr, pool, duplicates, iteration=None, **attrs):
+        states, weights = ops.states_of(names, given)
+        rule = rule_at(len(states), lr, iteration, attrs)._replace(adjust=adjust_of(**attrs))
+        weighted = weights is not None or pool != "sum"
+        function, lanes = on.rows_loop(rule, param, states, grad, duplicates, weighted=weighted)
+        return [(function, {"lanes": lanes})]
+
     launch.__name__ = launch.__qualname__ = op.name
-    op.kernel("cpu", "cuda")(launch)
+    op.kernel("cpu", "cuda", choose_loops=loops)(launch)
 
 
 for _op in ops.FUSED:

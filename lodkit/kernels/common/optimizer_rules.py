@@ -32,6 +32,8 @@ class Rule(NamedTuple):
         States have two numbers for each of the parameter, side by side.
     extra_writes : tuple of (array, array or number)
         Other arrays, and what they are filled with when the parameter changes: an interrupt leaves all or none.
+    seed : int, optional
+        Of a float16 parameter that is rounded at random.
     """
 
     step: Callable
@@ -40,8 +42,11 @@ class Rule(NamedTuple):
     rowwise: bool = False
     pairs: bool = False
     extra_writes: tuple = ()
+    seed: int | None = None
 
 
+#: The numbers of ``adjust`` that change nothing.
+UNCHANGED = (0.0, 1.0, 1.0, math.inf)
 #: The numbers of ``adjust`` that make a row without gradient its own gradient.
 ITSELF = (1.0, 1.0, 1.0, math.inf)
 

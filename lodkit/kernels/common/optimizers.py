@@ -9,7 +9,7 @@ from ...ops.shared.selected_parameters import prepare_selected, refuse_rest, sor
 from ...ops.shared.updates import learning_rate
 from ...registry import Dense
 from .optimizer_rules import sgd_rule
-from .updates import adjusted, update_kernel
+from .updates import adjust_of, adjusted, loops_of, update_kernel
 
 for _op in optimizers_in(ops):
     update_kernel(_op)
@@ -23,7 +23,12 @@ def _prepare(on, param, grad, lr, duplicates, weight_decay=0.0, mask=None, round
     return adjusted(on, sgd_rule(lr=lr), grad, duplicates, lr, **options)
 
 
-@ops.sgd.kernel("cpu", "cuda")
+def _selected_loops(on, param, grad, /, *, duplicates, **attrs):
+    rule = sgd_rule(lr=0.0)._replace(adjust=adjust_of(**attrs))
+    return loops_of(on, rule, param.value, (), grad, isinstance(grad, SelectedRows), duplicates)
+
+
+@ops.sgd.kernel("cpu", "cuda", choose_loops=_selected_loops)
 def sgd_selected(on, param: SelectedRows, grad: SelectedRows, /, *, lr, duplicates, lazy, **options):
     keys, key_order = sort_keys(on, param)
     grad, rule = _prepare(on, param, grad, lr, duplicates, **options)
@@ -33,7 +38,7 @@ def sgd_selected(on, param: SelectedRows, grad: SelectedRows, /, *, lr, duplicat
     return param
 
 
-@ops.sgd.kernel("cpu", "cuda")
+@ops.sgd.kernel("cpu", "cuda", choose_loops=_selected_loops)
 def sgd_selected_dense(on, param: SelectedRows, grad: Dense, /, *, lr, duplicates, lazy, **options):
     if not param.is_merged:
         sort_keys(on, param)

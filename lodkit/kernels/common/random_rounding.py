@@ -28,7 +28,7 @@ def jitter_value(x, place, seed):
     return x + share * np.float32(math.ldexp(np.float32(1), max(exponent - 11, -24)))
 
 
-def update_rounded(on, rule, param, states, grad, seed):
+def update_rounded(on, rule, param, states, grad):
     """Step copies in float32, of all rows or those of SelectedRows, and put them back."""
     arrays, rows = (param, *states), None
     if isinstance(grad, SelectedRows):
@@ -39,5 +39,5 @@ def update_rounded(on, rule, param, states, grad, seed):
     taken = arrays if rows is None else [on.take(array, rows) for array in arrays]
     copies = [on.convert(array, SINGLE, new=rows is None) for array in taken]
     on.update_all(rule, copies[0], tuple(copies[1:]), on.convert(grad, SINGLE))
-    on.jitter(copies[0], rows, seed)
+    on.jitter(copies[0], rows, rule.seed)
     on.put_together(rows, copies, arrays)

@@ -7,10 +7,17 @@ from ...ops import smart_decay as ops
 from ...ops.shared.updates import check_merged, learning_rate, masked, one_number
 from ...registry import Dense
 from .optimizer_rules import smart_decay_rule
-from .updates import adjusted, check_arrays, dense_gradient
+from .updates import adjust_of, adjusted, check_arrays, dense_gradient, loops_of
 
 
-@ops.smart_decay_adam.kernel("cpu", "cuda")
+def _loops(on, param, grad, /, *states, duplicates, lazy, mask, weight_decay, beta1, beta2, epsilon, **attrs):
+    rule = smart_decay_rule(lr=0.0, beta1=beta1, beta2=beta2, epsilon=epsilon)
+    rule = rule._replace(adjust=adjust_of(weight_decay=weight_decay, **attrs))
+    sparse = mask is not None or (isinstance(grad, SelectedRows) and (lazy or not weight_decay))
+    return loops_of(on, rule, param, states, grad, sparse, duplicates)
+
+
+@ops.smart_decay_adam.kernel("cpu", "cuda", choose_loops=_loops)
 def smart_decay_adam(
     on,
     param,

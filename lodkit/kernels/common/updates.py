@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 
 import numpy as np
 
@@ -22,20 +21,26 @@ from ...ops.shared.updates import (
 )
 from ...registry import Dense
 from . import optimizer_steps as steps
-from .optimizer_rules import Rule, make_rule
+from .optimizer_rules import UNCHANGED, Rule, make_rule
 from .random_rounding import SINGLE, update_rounded
 
-#: Types, shapes and layouts of arrays with memory of their own, in which ``check_update`` found nothing to refuse; by
-#: these, what the device keeps for updates of such arrays.
+#: Types, shapes and layouts of arrays, by which the runs of updates of such arrays are kept: of arrays with memory of
+#: their own, in which ``check_update`` found nothing to refuse, and of those that are checked at each call.
 _CHECKED: dict = {}
-_MAX_CHECKED = 4096
+_UNCHECKED: dict = {}
+_MAX_KEPT = 4096
+
+
+def _runs_by(table, facts):
+    if len(table) >= _MAX_KEPT:
+        table.clear()
+    return table.setdefault(facts, {})
 
 
 def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=False, counter=False):
     """Check all arrays of an update before anything is written.
 
-    Returns a dictionary in which the device may keep what it chooses for arrays of these types, shapes and layouts;
-    None where they have no memory of their own.
+    Returns a dictionary that keeps the runs of updates of arrays of these types, shapes and layouts.
     """
     sparse = type(grad) is SelectedRows
     value, facts = grad._value if sparse else grad, None
@@ -44,18 +49,16 @@ def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=Fals
         for x in (param, *states):
             kinds += x.dtype, x.shape, x.flags.num
         facts = tuple(kinds)
-        known = _CHECKED.get(facts)
-        if known is not None:
-            return known
+        runs = _CHECKED.get(facts)
+        if runs is not None:
+            return runs
     check_update(name, param, grad, names, states, rowwise, pairs, counter)
     if facts and are_apart((param, value, *states)):
-        if len(_CHECKED) >= _MAX_CHECKED:
-            _CHECKED.clear()
-        return _CHECKED.setdefault(facts, {})
+        return _runs_by(_CHECKED, facts)
     on.refuse_overlap("param", param, [value, *states], ["grad", *names])
     for i, array in enumerate(states):
         on.refuse_overlap(names[i], array, [value, *states[i + 1 :]], ["grad", *names[i + 1 :]])
-    return None
+    return _runs_by(_UNCHECKED, facts) if facts else {}
 
 
 def dense_gradient(on, grad):
@@ -65,32 +68,76 @@ def dense_gradient(on, grad):
     return on.dense_rows(grad)
 
 
-def step_dense(on, rule, param, states, grad, records=False, seed=None):
-    """Step all of a parameter by a dense gradient. Returns the steps that were subtracted, with ``records``."""
-    if seed is not None:
-        update_rounded(on, rule, param, states, grad, seed)
-        return None
-    taken = on.record_like(grad) if records else None
-    on.update_all(rule, param, states, grad, taken)
-    return None if taken is None else on.convert(taken, param.dtype)
+def choose_run(on, rule, param, sparse, duplicates="merge", everywhere=False, records=False):
+    """Choose how an update runs. A call and its explanation both ask here.
 
+    Parameters
+    ----------
+    on : module
+        The device.
+    rule : optimizer_rules.Rule
+    param : array
+    sparse : bool
+        The gradient is SelectedRows.
+    duplicates : {"merge", "sequential"}
+    everywhere : bool
+        Rows that SelectedRows do not list change too.
+    records : bool
+        The steps are returned.
 
-def step_rows(on, rule, param, states, grad, duplicates="merge", touches_all=False, records=False, seed=None):
-    """Step the rows of a parameter that SelectedRows list, or all of them where the rule ``touches_all``."""
-    if touches_all:
+    Returns
+    -------
+    run : callable
+        ``run(rule, param, states, grad)`` makes the update. Returns the steps that were subtracted, if it records them.
+    loop : callable
+        Of the same arguments: the loop that this launches, and the elements that it steps at once.
+    """
+    rounds, everywhere = rule.seed is not None, sparse and everywhere
+    if everywhere:
         check_merged(duplicates)
-        if seed is None and not records and on.update_all_rows(rule, param, states, grad):
-            return None
-        return step_dense(on, rule, param, states, dense_gradient(on, grad), records, seed)
-    if seed is not None:
-        update_rounded(on, rule, param, states, grad, seed)
-        return None
-    taken = on.record_like(grad._value) if records else None
-    on.update_rows(rule, param, states, grad, duplicates, taken)
-    return None if taken is None else on.convert(taken, param.dtype)
+    run, loop = functools.partial(update_rounded, on) if rounds else on.update_all, on.dense_loop
+    if everywhere and (rounds or not on.can_spread(rule, param)):
+        run = functools.partial(_update_densely, on, run)
+    elif sparse and not rounds:
+        run = on.rows_update(duplicates, everywhere)
+        loop = functools.partial(on.rows_loop, duplicates=duplicates, everywhere=everywhere)
+    if records:
+        run, loop = functools.partial(_update_recorded, on, run), functools.partial(loop, records=True)
+    return run, loop
 
 
-def update(on, name, rule, param, grad, names=(), states=(), duplicates="merge", touches_all=False):
+def keep_run(runs, how, on, rule, param, grad):
+    """Choose how an update runs, and keep it."""
+    _, _, _, *options = how
+    runs[how], _ = choose_run(on, rule, param, type(grad) is SelectedRows, *options)
+    return runs[how]
+
+
+def _update_densely(on, run, rule, param, states, grad):
+    """Step all of a parameter by SelectedRows, made dense."""
+    run(rule, param, states, dense_gradient(on, grad))
+
+
+def _update_recorded(on, run, rule, param, states, grad):
+    """Make an update; return the steps that it subtracted."""
+    taken = on.record_like(grad._value if type(grad) is SelectedRows else grad)
+    run(rule, param, states, grad, taken)
+    return on.convert(taken, param.dtype)
+
+
+def adjust_of(*, weight_decay=0.0, maximize=False, clip_value=None, clip_norm=None, **others):
+    """Numbers of ``adjust`` where a call with these options has some, for ``explain``, which takes no norm."""
+    return UNCHANGED if weight_decay or maximize or clip_value is not None or clip_norm is not None else ()
+
+
+def loops_of(on, rule, param, states, grad, sparse, *how):
+    """The loop of an update that ``choose_run`` chooses, as ``explain`` takes it."""
+    _, loop = choose_run(on, rule, param, sparse, *how)
+    function, lanes = loop(rule, param, states, grad)
+    return [(function, {"lanes": lanes})]
+
+
+def update(on, name, rule, param, grad, names=(), states=(), duplicates="merge", everywhere=False):
     """Check everything, then step a parameter and its states by a gradient of either kind.
 
     Parameters
@@ -103,14 +150,13 @@ def update(on, name, rule, param, grad, names=(), states=(), duplicates="merge",
     param, grad : array, and array or SelectedRows
     names, states : tuple of str, tuple of arrays
     duplicates : {"merge", "sequential"}
-    touches_all : bool
+    everywhere : bool
         Rows that SelectedRows do not list change too.
     """
-    check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
-    if isinstance(grad, SelectedRows):
-        step_rows(on, rule, param, states, grad, duplicates, touches_all)
-    else:
-        step_dense(on, rule, param, states, grad)
+    runs = check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
+    how = rule.step, rule.adjust != (), True, duplicates, everywhere
+    run = runs.get(how) or keep_run(runs, how, on, rule, param, grad)
+    run(rule, param, states, grad)
 
 
 def adjusted(on, rule, grad, duplicates, lr, *options, **named):
@@ -121,7 +167,7 @@ def adjusted(on, rule, grad, duplicates, lr, *options, **named):
 
 MOST_STEPS = 2**53  # of which each is a float
 
-#: Name of an optimizer -> its ``settled`` of ``_rules_of``.
+#: Name of an optimizer -> ``rule_at`` of it.
 RULES: dict = {}
 
 
@@ -131,15 +177,18 @@ def _rules_of(op):
     ``count`` is the number of states. The attributes that stay from step to step are checked once; the rate and the
     iteration, which move, at each step.
     """
-    record = op.definition.optimizer
-    wanted = inspect.signature(record.numbers).parameters
+    record, wanted = op.definition.optimizer, inspect.signature(op.definition.optimizer.numbers).parameters
+    usual = {name: op.defaults.get(name) for name in wanted if name not in ("lr", "iteration", "count")}
+    limits = record.limits(usual)
 
     @functools.lru_cache(256)
     def settled(count, **attrs):
-        attrs = {**op.defaults, **attrs, "count": count}
-        attrs = {name: attrs[name] for name in wanted if name not in ("lr", "iteration")}
-        record.check(attrs)
-        make = functools.partial(record.numbers, **attrs)
+        attrs = {name: attrs.get(name, default) for name, default in usual.items()}
+        # Numbers that move from step to step come here at each: record.check takes 4 us.
+        for name, fits in limits.items():
+            if not fits(attrs[name]):
+                record.check(attrs)
+        make = functools.partial(record.numbers, **attrs, **({"count": count} if "count" in wanted else {}))
         if "lr" in record.positive:
             make = functools.partial(_numbers_by_positive_rate, record, make)
         if "iteration" in wanted:
@@ -162,19 +211,20 @@ def _numbers_by_positive_rate(record, make, *, lr, **step):
     return make(lr=lr, **step)
 
 
-def step_of(lr, iteration=None):
-    """The attributes of a rule that move from step to step."""
-    return {"lr": lr} if iteration is None else {"lr": lr, "iteration": iteration}
+def _rule_at(op, settled, count, lr, iteration, attrs):
+    """The rule of an optimizer with so many states at a step, by the attributes of its rule."""
+    make, _ = settled(count, **attrs)
+    step = {"lr": learning_rate(lr)} if iteration is None else {"lr": learning_rate(lr), "iteration": iteration}
+    return make_rule(op, make(**step), count)
 
 
-def _prepared(
+def apply_options(
     on,
-    rule,
     param,
     grad,
     lr,
     duplicates,
-    touches_all,
+    everywhere,
     lazy,
     mask,
     weight_decay,
@@ -185,24 +235,33 @@ def _prepared(
     rounding_seed,
     return_step,
 ):
-    """Apply the options of an update to its gradient and rule. Returns them, and what ``step_rows`` is told."""
+    """Apply the options of an update to its gradient.
+
+    Returns the gradient, the numbers of ``adjust``, and whether rows that SelectedRows do not list change too.
+    """
     if return_step:
         check_record(grad, duplicates, mask)
-    check_rounding(param, duplicates, rounding_seed, True if return_step else None)
-    touches_all = touches_all or (weight_decay != 0 and not lazy)
+    if rounding_seed is not None:
+        check_rounding(param, duplicates, rounding_seed, True if return_step else None)
+    everywhere = everywhere or (weight_decay != 0 and not lazy)
     if mask is not None:
-        grad, touches_all = masked(on, grad, mask, duplicates, touches_all), False
-    grad, rule = adjusted(on, rule, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value, clip_norm)
-    return grad, rule, touches_all, return_step, rounding_seed
+        grad, everywhere = masked(on, grad, mask, duplicates, everywhere), False
+    grad, adjust = adjustment(on, grad, duplicates, lr, weight_decay, decoupled, maximize, clip_value, clip_norm)
+    return grad, adjust, everywhere
+
+
+#: Options of an update that change nothing, beside no mask.
+NO_OPTIONS = (0.0, False, False, None, None, None, False)
 
 
 def update_kernel(op):
     """Register two kernels of an optimizer on both devices, by its record: of a dense gradient, and of SelectedRows."""
     name, names, settled = op.name, [*op.inputs][2:], _rules_of(op)
-    rowwise, pairs = op.definition.optimizer.rowwise, op.definition.optimizer.pairs
-    RULES[name] = settled
+    record = op.definition.optimizer
+    rowwise, pairs = record.rowwise, record.pairs
+    RULES[name] = rule_at = functools.partial(_rule_at, op, settled)
 
-    def kernel(kind, step):
+    def kernel(kind):
         def launch(
             on,
             param: Dense,
@@ -227,63 +286,36 @@ def update_kernel(op):
                 lr = learning_rate(lr)
             if states and states[-1] is None:
                 states = states[:-1]
-            make, touches_all = settled(len(states), **attrs)
+            make, everywhere = settled(len(states), **attrs)
             found = make(lr=lr) if iteration is None else make(lr=lr, iteration=iteration)
-            # As make_rule does: a call less, half a microsecond.
-            step_name, numbers = found if type(found[0]) is str else (name, found)
-            rule = Rule(getattr(steps, step_name), numbers, (), rowwise, pairs and len(states) == 1)
-            last = [touches_all and not lazy]
+            adjust, everywhere = (), everywhere and not lazy
             options = weight_decay, decoupled, maximize, clip_value, clip_norm, rounding_seed, return_step
             if mask is not None or options != NO_OPTIONS:
-                grad, rule, *last = _prepared(on, rule, param, grad, lr, duplicates, last[0], lazy, mask, *options)
-            known = check_arrays(on, name, param, grad, names, states, rule.rowwise, rule.pairs)
-            if kind is SelectedRows and last in LISTED_ROWS:
-                taken = on.update_rows(rule, param, states, grad, duplicates, known=known)
-            else:
-                taken = step(on, rule, param, states, grad, duplicates, *last)
+                grad, adjust, everywhere = apply_options(
+                    on, param, grad, lr, duplicates, everywhere, lazy, mask, *options
+                )
+            # As make_rule does: a call less, half a microsecond.
+            step, numbers = found if type(found[0]) is str else (name, found)
+            step = getattr(steps, step)
+            rule = Rule(step, numbers, adjust, rowwise, pairs and len(states) == 1, (), rounding_seed)
+            runs = check_arrays(on, name, param, grad, names, states, rowwise, rule.pairs)
+            how = step, adjust != (), rounding_seed is None, duplicates, everywhere, return_step
+            run = runs.get(how) or keep_run(runs, how, on, rule, param, grad)
+            taken = run(rule, param, states, grad)
             result = (param, *states) if taken is None else (param, *states, taken)
             return result if states else param
 
-        def loops(on, param, grad, /, *states, lr, duplicates, lazy, mask=None, iteration=None, **attrs):
+        def loops(on, param, grad, /, *states, lr, duplicates, mask, iteration=None, **attrs):
             states = tuple([x for x in states if x is not None])
-            of_rule = {key: x for key, x in attrs.items() if key not in OPTIONS}
-            make, touches_all = settled(len(states), **of_rule)
-            rule = make_rule(op, make(**step_of(learning_rate(lr), iteration)), len(states))
-            if any(attrs.get(key) for key in ("weight_decay", "maximize", "clip_value", "clip_norm")):
-                rule = rule._replace(adjust=(0.0, 1.0, 1.0, math.inf))
-            taken = grad if attrs.get("return_step") else None
-            sparse = kind is SelectedRows or mask is not None
-            everywhere = mask is None and not lazy and (touches_all or attrs.get("weight_decay"))
-            if attrs.get("rounding_seed") is not None or (sparse and everywhere and taken is not None):
-                sparse = False
-            if sparse and everywhere:
-                function, width = on.spread_loop(rule, param, states) or on.dense_loop(rule, param, states, grad)
-            elif sparse:
-                function, width = on.rows_loop(rule, param, states, grad, duplicates, taken)
-            else:
-                function, width = on.dense_loop(rule, param, states, grad, taken)
-            return [(function, {"lanes": width} if width else {})]
+            rule = rule_at(len(states), lr, iteration, attrs)
+            rule = rule._replace(adjust=adjust_of(**attrs), seed=attrs.get("rounding_seed"))
+            sparse, everywhere = kind is SelectedRows or mask is not None, mask is None and record.spreads(attrs)
+            how = sparse, duplicates, everywhere, attrs.get("return_step", False)
+            return loops_of(on, rule, param, states, grad, *how)
 
         launch.__annotations__["grad"] = kind
         launch.__name__ = launch.__qualname__ = f"{name}_{'rows' if kind is SelectedRows else 'dense'}"
         op.kernel("cpu", "cuda", choose_loops=loops)(launch)
 
-    kernel(Dense, _step_given_dense)
-    kernel(SelectedRows, step_rows)
-
-
-#: Options of an update that change nothing.
-NO_OPTIONS = (0.0, False, False, None, None, None, False)
-#: What ``step_rows`` is told of an update of the listed rows alone, without options and with them.
-LISTED_ROWS = [False], [False, False, None]
-#: Options of an update: attributes that are none of a rule's.
-OPTIONS = frozenset(
-    ("weight_decay", "decoupled", "maximize", "clip_value", "clip_norm", "rounding_seed", "return_step")
-)
-
-
-def _step_given_dense(on, rule, param, states, grad, duplicates, touches_all, *options):
-    """Step by a dense gradient; by the rows that a mask has left of it, which are SelectedRows."""
-    if type(grad) is SelectedRows:
-        return step_rows(on, rule, param, states, grad, duplicates, touches_all, *options)
-    return step_dense(on, rule, param, states, grad, *options)
+    kernel(Dense)
+    kernel(SelectedRows)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...lod import SelectedRows
 from ...registry import Op
-from .updates import check_rule, limited
+from .updates import check_rule, limit_of
 
 
 class OptimizerRecord(NamedTuple):
@@ -88,8 +88,15 @@ class OptimizerRecord(NamedTuple):
 
     def check(self, attrs):
         """Refuse numbers outside their limits."""
-        named = {f"positive_{name}" if name in self.positive else name: number for name, number in attrs.items()}
-        check_rule(**{name: named[name] for name in limited(named)})
+        check_rule(**{self._limit(name): attrs[name] for name in self.limits(attrs)})
+
+    def limits(self, names):
+        """Tests of the numbers of some attributes that have limits, by name."""
+        found = {name: limit_of(self._limit(name)) for name in names}
+        return {name: fits for name, fits in found.items() if fits}
+
+    def _limit(self, name):
+        return f"positive_{name}" if name in self.positive else name
 
 
 def describe(operator, title, summary, /, *, touches_all=True, **more):

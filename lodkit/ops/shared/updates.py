@@ -55,9 +55,9 @@ _LIMITS = {
 }
 
 
-def limited(names):
-    """Those of some names whose numbers have limits."""
-    return [name for name in names if name in _LIMITS]
+def limit_of(name):
+    """The test of a number of a rule; None where it has no limits."""
+    return _LIMITS[name][0] if name in _LIMITS else None
 
 
 def check_rule(**numbers):
@@ -96,13 +96,16 @@ def adjustment(
         The share of the parameter that is added to the gradient, the factors of the parameter and of the gradient, and
         its bound. Nothing where all are off.
     """
-    check_rule(weight_decay=weight_decay)
+    if not weight_decay >= 0:
+        check_rule(weight_decay=weight_decay)
     if not (weight_decay or maximize) and clip_value is None and clip_norm is None:
         return grad, ()
     factor = -1.0 if maximize else 1.0
     if clip_value is not None:
-        check_rule(clip_value=clip_value)
-        check_clipping(clip_value, clip_norm)
+        if not clip_value > 0:
+            check_rule(clip_value=clip_value)
+        if clip_norm is not None:
+            check_clipping(clip_value, clip_norm)
     elif clip_norm is not None:
         check_rule(clip_norm=clip_norm)
         if isinstance(grad, SelectedRows):

@@ -106,13 +106,13 @@ HOMES = {
     "map_rows": ("map_rows",),
     "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
-    "norms": ("squared_norm", "stepped_norms"),
+    "norms": ("squared_norm", "stepped_loop", "stepped_norms"),
     "reduce": ("reduce_into", "reduce_loop", "reduce_with_index"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("group_rows", "sort_rows"),
     "update": (
-        *("spread_loop", "dense_loop", "put_together", "record_like", "rows_loop"),
-        *("update_all", "update_rows", "update_runs", "update_all_rows"),
+        *("can_spread", "dense_loop", "put_together", "record_like", "rows_loop"),
+        *("update_all", "rows_update", "update_runs"),
     ),
 }
 

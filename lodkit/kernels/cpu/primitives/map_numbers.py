@@ -46,17 +46,11 @@ def _kernel(step, count):
     return kernel
 
 
-@functools.cache
-def compiled_small_map(step, count, kind):
-    """Compiled code of ``_kernel`` for few numbers: the look at the types of a tuple takes a microsecond."""
-    row = np.empty((1, 0), kind)
-    return _kernel(step, count).entry((row,) * count, row)
-
-
 def to_common_type(*arrays):
     """Arrays in the widest of their types, at least float32 and at most float64: the type, then C-contiguous arrays."""
     kind = arrays[0].dtype
-    if kind not in (_FLOAT32, _FLOAT64) or any(x.dtype is not kind for x in arrays):
+    differs = len(arrays) > 1 and any(x.dtype is not kind for x in arrays)
+    if differs or kind not in (_FLOAT32, _FLOAT64):
         kind = min(np.result_type(_FLOAT32, *(x.dtype for x in arrays)), _FLOAT64)
         with np.errstate(over="ignore"):
             return kind, *(np.asarray(x, kind, order="C") for x in arrays)
@@ -70,11 +64,13 @@ def map_numbers(step, *arrays):
     Kernels are kept by ``step``: make it a function of a module.
     """
     (kind, *rows), like = to_common_type(*arrays), arrays[0]
-    out = output(like.shape, kind)
-    if out.size:
+    out, size = output(like.shape, kind), like.size
+    if size:
         rows, target = tuple([x.reshape(1, -1) for x in rows]), out.reshape(1, -1)
-        if out.size < settings.parallel_from:
-            compiled_small_map(step, len(rows), kind)(rows, target)
+        kernel = _kernel(step, len(rows))
+        if size < settings.parallel_from:
+            # A look at the types of a tuple takes a microsecond.
+            (kernel.entries.get(kind) or kernel.keep_entry(kind, rows, target))(rows, target)
         else:
-            _kernel(step, len(rows))(out.size, rows, target)
+            kernel(size, rows, target)
     return out if like.dtype is kind else round_like(like, out)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
+import math
 
 import numpy as np
 
 from ....arrays import ALIGNED, AS_THEY_ARE, matrix, upcast, write_together
 from ....jit import settings
 from ....ops.shared.updates import TOO_MUCH, numbers_in
-from ...common.optimizer_rules import Rule
-from .merge import runs_of, single_runs
+from .merge import runs_of
 from .reduce import TILE, reduce_rows
-from .update_kernels import dense_kernel, rows_kernel, rowwise_kernel, spread_kernel, whole_width
-from .update_states import AGAIN
+from .update_kernels import dense_kernel, rows_kernel, rowwise_dense_kernel, rowwise_kernel, spread_kernel, whole_width
+from .update_states import AGAIN, LANES
 
 TALL = 1 << 50  # above, a row and its position may not fit into one number
 NO_RUNS = np.empty(0, np.int64)
@@ -30,42 +29,51 @@ def rule_numbers(rule, dtype):
     return numbers_in(dtype, rule.numbers, rule.adjust)
 
 
-def dense_loop(rule, param, states, grad, taken=None):
+def dense_loop(rule, param, states, grad, records=False):
     """The loop of ``update_all`` for these arrays, and its lanes."""
     if rule.rowwise:
-        return rows_loop(rule, param, states, grad)
-    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), taken is not None)
-    return kernel, None
+        width = whole_width(matrix(param).shape[1])
+        return rowwise_dense_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), bool(rule.adjust)), width
+    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), records)
+    return kernel, LANES
 
 
-def rows_loop(rule, param, states, grad, duplicates="merge", taken=None):
-    """The loop of ``update_rows`` for these arrays, and its lanes."""
-    columns = matrix(param).shape[1]
-    kernel = _runs_kernel(rule, columns, len(states), duplicates == "merge", False, taken is not None)
-    return kernel, whole_width(columns, 16 if rule.pairs else 64)
+def rows_loop(rule, param, states, grad, duplicates="merge", everywhere=False, records=False, weighted=False):
+    """The loop of ``rows_update`` for these arrays, and its lanes; of rows times a scale where they are weighted."""
+    kinds = duplicates, everywhere, weighted, records
+    return _choose_rows_kernel(rule, matrix(param).shape[1], len(states), *kinds)
+
+
+def can_spread(rule, param):
+    """Whether ``rows_update`` steps all rows: they are whole vectors of the type that they compute in."""
+    wide = param.ndim > 1 and len(param) and whole_width(param.size // len(param)) >= 8
+    return bool(wide) and not rule.rowwise and param.dtype != np.float16
 
 
 def update_all(rule, param, states, grad, taken=None):
     """Step all of a parameter."""
-    if rule.rowwise:
-        starts = single_runs(param)
-        update_runs(rule, param, states, starts[:-1], starts, starts[:-1], grad)
+    if not param.size:
+        _write((), (), rule.extra_writes)
         return
     if param.dtype == np.float16:  # whose gradient may be float32, and whose states
         copies = [array.astype(np.float32) for array in (param, *states)]
         update_all(rule._replace(extra_writes=()), copies[0], copies[1:], upcast(np.ascontiguousarray(grad)), taken)
         _write((param, *states), copies, rule.extra_writes)
         return
-    p, *states, g = (x.reshape(1, -1) for x in (param, *states, np.ascontiguousarray(grad, param.dtype)))
-    kernel, _ = dense_loop(rule, p, states, g, taken)
+    arrays, chunk = [param, *states, np.ascontiguousarray(grad, param.dtype)], DENSE_CHUNKS * settings.chunk_rows
+    p, *states, g = map(matrix, arrays) if rule.rowwise else [x.reshape(1, -1) for x in arrays]
+    kernel, _ = dense_loop(rule, p, states, g, taken is not None)
     taken, numbers = g if taken is None else taken.reshape(1, -1), rule_numbers(rule, p.dtype)
-    launch = _with_writes(rule, kernel) if rule.extra_writes else kernel
-    launch(p.size, p, tuple(states), g, taken, numbers, DENSE_CHUNKS * settings.chunk_rows)
+    chunk = max(1, chunk // p.shape[1]) if rule.rowwise else chunk
+    _launch(rule, kernel, p.size, p, tuple(states), g, taken, numbers, chunk)
 
 
-def _with_writes(rule, kernel):
-    """A kernel that makes the rule's other writes, too."""
-    return functools.partial(kernel.then, [(array, ..., value) for array, value in rule.extra_writes])
+def _launch(rule, kernel, size, *args):
+    """Launch a kernel over so many numbers, which makes the rule's other writes, too."""
+    if rule.extra_writes:
+        kernel.then([(array, ..., value) for array, value in rule.extra_writes], size, *args)
+    else:
+        kernel(size, *args)
 
 
 def _write(arrays, values, extra_writes=(), at=...):
@@ -79,125 +87,98 @@ def put_together(rows, values, arrays):
     _write(arrays, values, at=... if rows is None else rows)
 
 
-def _shape(rule, columns, count):
-    """The step, its width, the number of its states, and the numbers per element of each."""
-    return rule.step, whole_width(columns, 16 if rule.pairs else 64), count, 1 + rule.pairs
-
-
-# Asking Numba for an entry takes 80 us, an update of ten rows 4. The key holds no numbers of the rule: they are
-# arguments, and a learning rate that moves would miss at every step.
-@functools.lru_cache(256)
-def compiled_small_update(step, rowwise, pairs, adjusts, columns, kinds, merge):
-    """Compile an update by a handful of rows in any order; return its entry, which skips Numba's check of types.
-
-    ``kinds`` are the types of the parameter, its gradient and the states. Returns None where they have no such update.
-    """
-    dtype, of_grad, *of_states = kinds
-    if dtype not in AS_THEY_ARE or of_grad != dtype:
-        return None
-    rule = Rule(step, (), (0.0,) if adjusts else (), rowwise, pairs)
-    kernel = _runs_kernel(rule, columns, len(of_states), merge, False, False)
-    p, rows, numbers = np.empty((0, columns), dtype), np.empty(0, np.int64), np.empty(0, dtype)
-    widths = [columns * (1 + pairs)] * len(of_states)
-    if rowwise and widths:
-        widths[-1] = 1
-    states = tuple(np.empty((0, width), kind) for width, kind in zip(widths, of_states, strict=True))
-    return kernel.entry(p, states, rows, rows, rows, p, numbers, p, numbers, 1, 1)
-
-
-def _runs_kernel(rule, columns, count, merge, weighted, records):
+def _choose_rows_kernel(rule, columns, count, duplicates, everywhere=False, weighted=False, records=False):
+    """The kernel of an update by runs of gradient rows, for a parameter of so many columns, and its lanes."""
+    merge, adjusts = duplicates == "merge", bool(rule.adjust)
     if rule.rowwise:
         width, full = whole_width(columns), max(count - 1, 0)
         # Without another state, a second prefetch takes 1.18 of the time for 16 columns, 1.06 for 32, 0.7 for 128.
         again = AGAIN if full or columns >= 128 else 0
-        return rowwise_kernel(rule.step, width, full, count > 0, merge, bool(rule.adjust), weighted, again)
-    return rows_kernel(*_shape(rule, columns, count), merge, bool(rule.adjust), weighted, records)
+        return rowwise_kernel(rule.step, width, full, count > 0, merge, adjusts, weighted, again), width
+    shape = rule.step, whole_width(columns, 16 if rule.pairs else 64), count, 1 + rule.pairs
+    if everywhere:
+        return spread_kernel(*shape, adjusts), shape[1]
+    return rows_kernel(*shape, merge, adjusts, weighted, records), shape[1]
 
 
-def choose_small_update(rule, param, states, value, duplicates):
-    """The compiled update of a handful of rows, and whether arrays are reshaped for it; None for other arrays."""
-    arrays = param, value, *states
-    if any(x.flags.num & ALIGNED != ALIGNED for x in arrays):
-        return None
-    of_rule = rule.step, rule.rowwise, rule.pairs, bool(rule.adjust)
-    columns, kinds = value.size // len(value), tuple(x.dtype for x in arrays)
-    entry = compiled_small_update(*of_rule, columns, kinds, duplicates == "merge")
-    return entry and (entry, any(x.ndim != 2 for x in arrays))
+def _choose_small_update(rule, param, states, grad, duplicates, everywhere):
+    """Compiled code of an update by a handful of rows in any order, and whether arrays are reshaped for it.
+
+    No code for arrays that have no such update. Asking Numba for the code takes 80 us, an update of ten rows 4.
+    """
+    arrays, kinds = (param, *states, grad._value), tuple([x.dtype for x in (param, *states)])
+    aligned = all(x.flags.num & ALIGNED == ALIGNED for x in arrays)
+    if not aligned or param.dtype not in AS_THEY_ARE or grad._value.dtype != param.dtype:
+        return None, False
+    p, *states, g = (x.reshape(len(x), -1) for x in arrays)
+    kernel, _ = _choose_rows_kernel(rule, p.shape[1], len(states), duplicates, everywhere)
+    code, numbers = kernel.entries.get(kinds), np.empty(0, p.dtype)
+    if code is None:
+        args = p, tuple(states), NO_RUNS, NO_RUNS, NO_RUNS, g, numbers, g, numbers, 1, 1
+        code = kernel.keep_entry(kinds, *args)
+    return code, any(x.ndim != 2 for x in arrays)
 
 
-def update_rows(rule, param, states, grad, duplicates, taken=None, known=None):
-    """Step the rows of a parameter that a gradient lists; ``known`` keeps the small update of arrays like these."""
-    n, value = len(grad._rows), grad._value
-    few = 0 < n <= settings.few_rows and n <= settings.block_rows and not grad.is_merged and grad.height <= TALL
-    if few and taken is None and not rule.extra_writes and value.size:
-        key = rule.step, bool(rule.adjust), duplicates
-        small = known.get(key) if known else None
-        if small is None:
-            small = choose_small_update(rule, param, states, value, duplicates)
-            if known is not None:
-                known[key] = small
-        if small:
-            (entry, reshapes), p, g = small, param, value
-            if reshapes:
-                p, g, *states = [x.reshape(len(x), -1) for x in (param, value, *states)]
-            if rule.adjust or not max(map(abs, rule.numbers), default=0.0) < TOO_MUCH:
-                numbers = numbers_in(p.dtype, rule.numbers, rule.adjust)
-            else:
-                numbers = np.array(rule.numbers, p.dtype)
-            entry(p, tuple(states), grad._rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, n, n)
-            return
-    order, starts, unique = runs_of(grad)
-    update_runs(rule, param, states, unique, starts, order, value, duplicates, taken=taken)
+def rows_update(duplicates, everywhere=False):
+    """Make the update of the rows that a gradient lists; ``everywhere`` of all rows, the others by a gradient of 0.
+
+    It is for arrays of the types and layouts of its first call, and keeps the code for a handful of rows of these.
+    """
+    small = None
+
+    def update_rows(rule, param, states, grad, taken=None):
+        nonlocal small
+        n, value = len(grad._rows), grad._value
+        few = 0 < n <= settings.few_rows and n <= settings.block_rows and grad.height <= TALL
+        if few and taken is None and not rule.extra_writes and value.size:
+            if small is None:
+                small = _choose_small_update(rule, param, states, grad, duplicates, everywhere)
+            code, reshapes = small
+            if code and not (everywhere and param.size >= settings.parallel_from):
+                p, g, adjust = param, value, rule.adjust
+                if reshapes:
+                    p, g, *states = [x.reshape(len(x), -1) for x in (param, value, *states)]
+                numbers = rule.numbers + adjust
+                # Gradients without a bound have an infinite one, the last number.
+                finite = numbers[:-1] if adjust and adjust[3] == math.inf else numbers
+                if max(map(abs, finite), default=0.0) < TOO_MUCH:
+                    numbers = np.array(numbers, p.dtype)
+                else:
+                    numbers = rule_numbers(rule, p.dtype)
+                chunk = len(p) if everywhere else n
+                code(p, tuple(states), grad._rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, chunk, n)
+                return
+        order, starts, unique = runs_of(grad)
+        update_runs(rule, param, states, unique, starts, order, value, duplicates, taken=taken, everywhere=everywhere)
+
+    return update_rows
 
 
-def update_runs(rule, param, states, at, starts, order, value, duplicates="merge", scale=None, taken=None):
-    """Step the rows ``at`` of a parameter, each by its rows of ``value``, in ``order``, times ``scale`` if any."""
+def update_runs(
+    rule, param, states, at, starts, order, value, duplicates="merge", scale=None, taken=None, everywhere=False
+):
+    """Step the rows ``at`` of a parameter, each by its rows of ``value``, in ``order``, times ``scale`` if any.
+
+    With ``everywhere`` all other rows by a gradient of 0.
+    """
     if param.dtype == np.float16:
         _update_runs_half(rule, param, states, at, starts, order, upcast(value), duplicates, scale, taken)
         return
     p, g = matrix(param), matrix(np.asarray(value, param.dtype))
-    if not p.size or not len(at):
+    if not p.size or not (everywhere or len(at)):
         _write((), (), rule.extra_writes)
         return
     if duplicates == "merge" and len(order) - len(at) >= TILE * settings.chunk_rows:
         g, order, starts, scale = _long_runs_summed(g, order, starts, scale)
-    kernel = _runs_kernel(rule, p.shape[1], len(states), duplicates == "merge", scale is not None, taken is not None)
+    columns, weighted = p.shape[1], scale is not None
+    kinds = duplicates, everywhere, weighted, taken is not None
+    kernel, _ = _choose_rows_kernel(rule, columns, len(states), *kinds)
     states, numbers = tuple(map(matrix, states)), rule_numbers(rule, p.dtype)
-    scale, taken = numbers if scale is None else scale, g if taken is None else matrix(taken)
-    sizes = settings.chunk_rows, settings.block_rows
-    launch = _with_writes(rule, kernel) if rule.extra_writes else kernel
-    launch(p.shape[1] * len(order), p, states, at, order, starts, g, scale, taken, numbers, *sizes)
-
-
-def spread_loop(rule, param, states):
-    """The loop of ``update_all_rows`` for these arrays, and its lanes.
-
-    Returns None where rows are no whole vectors of the type that they compute in.
-    """
-    wide = param.ndim > 1 and len(param) and whole_width(param.size // len(param)) >= 8
-    if not wide or rule.rowwise or param.dtype == np.float16:
-        return None
-    shape = _shape(rule, matrix(param).shape[1], len(states))
-    return spread_kernel(*shape, bool(rule.adjust)), shape[1]
-
-
-def update_all_rows(rule, param, states, grad):
-    """Apply a sparse gradient to every row (rows that it omits get gradient 0) without building the dense gradient.
-
-    Returns False, and does nothing, where ``spread_loop`` gives none for such arrays.
-    """
-    loop = spread_loop(rule, param, states)
-    if loop is None:
-        return False
-    order, starts, at = runs_of(grad)
-    p, g = matrix(param), matrix(np.asarray(grad.value, param.dtype))
-    if len(order) - len(at) >= TILE * settings.chunk_rows:
-        g, order, starts, _ = _long_runs_summed(g, order, starts, None)
-    kernel, _ = loop
-    rows, states = max(1, DENSE_CHUNKS * settings.chunk_rows // p.shape[1]), tuple(map(matrix, states))
-    launch = _with_writes(rule, kernel) if rule.extra_writes else kernel
-    launch(p.size, p, states, at, order, starts, g, rule_numbers(rule, p.dtype), rows, settings.block_rows)
-    return True
+    scale, taken = scale if weighted else numbers, g if taken is None else matrix(taken)
+    size, chunk = columns * len(order), settings.chunk_rows
+    if everywhere:
+        size, chunk = p.size, max(1, DENSE_CHUNKS * chunk // columns)
+    _launch(rule, kernel, size, p, states, at, order, starts, g, scale, taken, numbers, chunk, settings.block_rows)
 
 
 def _long_runs_summed(g, order, starts, scale):

@@ -144,20 +144,19 @@ HOMES = {
     "map_rows": ("map_rows",),
     "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("dense_rows", "group_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
-    "norms": ("squared_norm", "stepped_norms"),
+    "norms": ("squared_norm", "stepped_loop", "stepped_norms"),
     "reduce": ("reduce_into", "reduce_loop"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": (
-        "spread_loop",
+        "can_spread",
         "dense_loop",
         "put_together",
         "record_like",
         "rows_loop",
         "single_runs",
         "update_all",
-        "update_rows",
+        "rows_update",
         "update_runs",
-        "update_all_rows",
     ),
 }
 

@@ -14,7 +14,7 @@ from .offsets import Offsets, settings
 from .reduce import VECTOR, group_of, width_of
 from .reduce_kernels import WARP
 from .sorted_runs import sums_of_tiles
-from .update_kernels import dense_kernel, rows_kernel, rowwise_kernel
+from .update_kernels import dense_kernel, rows_kernel, rowwise_dense_kernel, rowwise_kernel
 
 NUMBERS = 7  # of a rule, at most
 
@@ -54,37 +54,53 @@ def _width(rule, columns, param, grad, states):
     return width
 
 
-def dense_loop(rule, param, states, grad, taken=None):
+def dense_loop(rule, param, states, grad, records=False):
     """The loop of ``update_all`` for these arrays, and the elements that each thread steps at once."""
+    # Made dense, SelectedRows lie as the parameter does.
+    grad = param if isinstance(grad, SelectedRows) else grad
     if rule.rowwise:
-        return rows_loop(rule, param, states, grad)
+        width = _rowwise_width(param, grad, states)
+        kernel = rowwise_dense_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), bool(rule.adjust))
+        return kernel, width
     width = _width(rule, param.size, param, grad, states)
-    flags = bool(rule.adjust), taken is not None
-    return dense_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags), width
+    return dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.adjust), records), width
 
 
-def rows_loop(rule, param, states, grad, duplicates="merge", taken=None):
-    """The loop of ``update_rows`` for sorted arrays without tiles, and the elements that each thread steps at once."""
+def rows_loop(rule, param, states, grad, duplicates="merge", everywhere=False, records=False, weighted=False):
+    """The loop of ``rows_update`` for sorted arrays without tiles, and the elements that each thread steps at once.
+
+    Of rows times a scale where they are weighted.
+    """
     value = grad.value if isinstance(grad, SelectedRows) else grad
-    flags = True, 0, True, duplicates == "merge", bool(rule.adjust), False
+    flags = True, 0, True, duplicates == "merge", bool(rule.adjust), weighted
+    return _choose_rows_kernel(rule, param, states, value, flags, records)
+
+
+def _rowwise_width(param, value, states):
+    """Elements of a row to step at once: two columns of float64 per thread would take 170 registers."""
+    return 1 if param.dtype == np.float64 else width_of(param.columns, param, value, *states[:-1])
+
+
+def _choose_rows_kernel(rule, param, states, value, flags, records):
+    """The kernel of an update by runs of gradient rows, and the elements that each thread steps at once."""
     if rule.rowwise:
-        width = 1 if param.dtype == np.float64 else width_of(param.columns, param, value, *states[:-1])
+        width = _rowwise_width(param, value, states)
         return rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags), width
     width = _width(rule, param.columns, param, value, states)
-    return rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags, taken is not None), width
+    return rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags, records), width
 
 
 def update_all(rule, param, states, grad, taken=None):
     """Step all of a parameter."""
     grad = view(grad)
-    if rule.rowwise:
-        starts = single_runs(param)
-        update_runs(rule, param, states, starts.offsets, starts, None, grad)
-        return
-    kernel, width = dense_loop(rule, param, states, grad, taken)
-    taken = grad if taken is None else taken
-    states, numbers = _fill_states(param, states), _rule_numbers(rule, param)
-    launch(kernel, param.size // width, param, *states, grad, taken, *numbers, param.size)
+    if param.size:
+        kernel, width = dense_loop(rule, param, states, grad, taken is not None)
+        taken = grad if taken is None else taken
+        arrays, numbers = (param, *_fill_states(param, states), grad, taken), _rule_numbers(rule, param)
+        if rule.rowwise:
+            launch(kernel, len(param) * WARP, *arrays, *numbers, param.columns, len(param))
+        else:
+            launch(kernel, param.size // width, *arrays, *numbers, param.size)
     _write_also(rule)
 
 
@@ -101,25 +117,24 @@ def put_together(rows, values, arrays):
         copy_elements(value, array) if rows is None else put_rows(rows, value, array)
 
 
-def update_rows(rule, param, states, grad, duplicates, taken=None, known=None):
-    """Step the rows of a parameter that a gradient lists; ``known`` is for the CPU."""
-    if not len(grad._rows) or not param.size:
-        _write_also(rule)
-        return
-    if grad.is_merged:
-        at, starts, order = runs_of(grad)
-    else:
-        (at, order), starts = sort_gradient(grad), None
-    update_runs(rule, param, states, at, starts, order, grad.value, duplicates, taken=taken)
+def rows_update(duplicates, everywhere=False):
+    """Make the update of the rows that a gradient lists."""
+
+    def update_rows(rule, param, states, grad, taken=None):
+        if not len(grad._rows) or not param.size:
+            _write_also(rule)
+            return
+        if grad.is_merged:
+            at, starts, order = runs_of(grad)
+        else:
+            (at, order), starts = sort_gradient(grad), None
+        update_runs(rule, param, states, at, starts, order, grad.value, duplicates, taken=taken)
+
+    return update_rows
 
 
-def spread_loop(rule, param, states):
-    """Return None: the dense gradient is made."""
-    return
-
-
-def update_all_rows(rule, param, states, grad):
-    """Return False: the dense gradient is made."""
+def can_spread(rule, param):
+    """Return False: to step all rows by some, the dense gradient is made."""
     return False
 
 
@@ -142,14 +157,10 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     taken_by = value if taken is None else taken
     arrays = param, *_fill_states(param, states), at, order, offsets, value, scale, taken_by, tiles, groups
     numbers = *_rule_numbers(rule, param), settings.run_rows, len(param), columns
+    kernel, width = _choose_rows_kernel(rule, param, states, value, flags, taken is not None)
     if rule.rowwise:
-        # Two columns of float64 per thread would take 170 registers.
-        width = 1 if param.dtype == np.float64 else width_of(columns, param, value, *states[:-1])
-        kernel = rowwise_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), *flags)
         launch(kernel, count * WARP, *arrays, *numbers, count)
     else:
-        width = _width(rule, columns, param, value, states)
         bits = group_of(columns, width)
-        kernel = rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags, taken is not None)
         launch(kernel, count << bits, *arrays, *numbers, bits, count)
     _write_also(rule)

@@ -136,7 +136,7 @@ def _row_state(k, keeps):
     )
 
 
-def _row_step(step, width, count, keeps, gather, adjusts, weighted, levels):
+def _row_step(step, width, count, keeps, adjusts, gather=False, weighted=False, levels=0):
     """A warp's row-wise step: once over the row for the squares, once to update it.
 
     Takes and returns the row's number, as one lane. Every thread reads what only it has written.
@@ -175,7 +175,7 @@ def _row_step(step, width, count, keeps, gather, adjusts, weighted, levels):
 @functools.cache
 def rowwise_kernel(step, width, count, keeps, by_ids, levels, gather, merge, adjusts=False, weighted=False):
     """Kernel of a row-wise update by runs, one warp per run; ``keeps`` where the last state has one number per row."""
-    update = _row_step(step, width, count, keeps, gather, adjusts, weighted, levels)
+    update = _row_step(step, width, count, keeps, adjusts, gather, weighted, levels)
     (load, store, _), run = _row_state(count, keeps), run_of(by_ids)
 
     @cuda.jit
@@ -222,6 +222,27 @@ def rowwise_kernel(step, width, count, keeps, by_ids, levels, gather, merge, adj
                 if cuda.threadIdx.x & (WARP - 1) == 0:
                     store(states, row, number)
             u += cuda.gridsize(1) >> 5
+
+    return kernel
+
+
+@functools.cache
+def rowwise_dense_kernel(step, width, count, keeps, adjusts=False):
+    """Kernel of a row-wise update by a dense gradient, one warp per row."""
+    update = _row_step(step, width, count, keeps, adjusts)
+    load, store, _ = _row_state(count, keeps)
+
+    @cuda.jit
+    def kernel(param, one, two, three, grad, taken, n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound, columns, n):
+        # The gradient is all that such a row is made of.
+        states, source, row = (one, two, three), (grad, grad, grad, grad, grad, 1), cuda.grid(1) >> 5
+        numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
+        while row < n:
+            number = load(states, row, simd.full(param, 1, 0))
+            number = update(param, states, row, number, source, row, row + 1, columns, numbers)
+            if cuda.threadIdx.x & (WARP - 1) == 0:
+                store(states, row, number)
+            row += cuda.gridsize(1) >> 5
 
     return kernel
 
