@@ -19,6 +19,7 @@ from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
 from ..base.tracebacks import full, shorten
 from ..lod import LoDTensor, SelectedRows
+from .contract import names_in_tests
 from .explaining import explain
 from .kinds import given_back, numbers_of, unwrapped, views_kept
 from .open_tapes import call_recorded, listeners, note_update, open_tapes
@@ -150,7 +151,7 @@ def run_slowly(op, inputs, values, unknown, out):
         settled = {**op.defaults, **attrs}
         result = plan(*fill_absent(op, accepted), *[settled[name] for name in op._checks])
     else:
-        result = keep_plan(op, inputs, accepted, launch)(*accepted, **attrs)
+        result = keep_plan(op, inputs, accepted, launch, attrs)(*accepted, **attrs)
     if listeners.data and op._updated:
         note_update(op, inputs)
     return result
@@ -166,7 +167,7 @@ def types_of(op, inputs):
     return tuple(map(type, fill_absent(op, inputs)))
 
 
-def keep_plan(op, given, accepted, launch):
+def keep_plan(op, given, accepted, launch, attrs):
     """Keep the plan of calls like one, if compiled code can take what was given; return a launcher for this call."""
     if len(op._plans) > MAX_PLANS:
         op._plans.clear()
@@ -183,6 +184,7 @@ def keep_plan(op, given, accepted, launch):
         op._plans[*key, ON_GPU] = plan = make_plan(op, given, launch, on_gpu=True)
         op._plans.setdefault(key, plan)
     recorded = [x for x in given if isinstance(x, RecordedArray)]
+    launch = op._choose(accepted, attrs)[0] if op._few else launch
     if not recorded:
         return launch
     return lambda *inputs, **attrs: views_kept(given_back(launch(*inputs, **attrs), accepted, given), recorded)
@@ -214,14 +216,31 @@ def make_plan(op, inputs, launch, on_gpu=False):
     lines = [f"def plan({every}{values}):", *reads]
     if tests:
         lines += [f"    if not ({' and '.join(tests)}):", f"        return run_unmatched(op, ({every}), ({values}))"]
+    names = {"op": op, "launch": launch, "run_unmatched": run_unmatched, "restore_given": restore_given}
+    few = op._few.get(op._kinds_of(inputs)) if op._few and not (on_gpu or recorded) else None
+    if few is not None:
+        lines += write_few_call(op, few, inputs, keywords)
+        names |= {"launch_few": few.launch, **names_in_tests()}
     lines.append(f"    result = launch({''.join(f'{x}, ' for x in plain)}{keywords})")
     if recorded:
         swapped = "".join(f"{p if p[0] == 'p' else f'x{i}'}, " for i, p in enumerate(plain))
         lines.append(f"    result = restore_given(result, ({swapped}), ({every}), ({''.join(recorded)}))")
-    names = {"op": op, "launch": launch, "run_unmatched": run_unmatched, "restore_given": restore_given}
     names |= {"ndarray": np.ndarray, "asarray": np.asarray, "known": known_on_gpu, "plain_view": plain_view}
     title = f"{op.name}: {', '.join(type(x).__name__ for x in inputs)}"
     return compile_function("plan", title, [*lines, "    return result"], names)
+
+
+def write_few_call(op, few, inputs, keywords):
+    """Write the lines of a plan that run the kernel for few sequences where a call keeps its contract."""
+    tests = [test for test, _ in few.contract.write_tests(op, inputs)]
+    if "False" in tests:
+        return []
+    return [
+        f"    if {' and '.join(tests)}:",
+        f"        result = launch_few({', '.join([*few.contract.write_arguments(inputs), keywords])})",
+        "        if result is not NotImplemented:",
+        "            return result",
+    ]
 
 
 def restore_given(result, plain, given, recorded):
@@ -246,7 +265,7 @@ def run_unmatched(op, inputs, values):
         return run_unwrapped(op, inputs, attrs)
     accepted = op._accept(inputs)  # numbers: on the device of the others
     launch = op._launcher(accepted)
-    return keep_plan(op, inputs, accepted, launch)(*accepted, **attrs)
+    return keep_plan(op, inputs, accepted, launch, attrs)(*accepted, **attrs)
 
 
 def holds_recorded(x):
