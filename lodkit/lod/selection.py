@@ -59,6 +59,25 @@ def _part_numbers(bounds: Numbers, offsets: Numbers, numbers: Numbers, chosen: N
     return bad
 
 
+def part_lengths(offsets, numbers):
+    """Starts and lengths of the segments with these numbers; and the position of the first that is none, or -1."""
+    starts, lengths = np.empty(len(numbers), _INT64), np.empty(len(numbers), _INT64)
+    return starts, lengths, _part_lengths.code(offsets, numbers, starts, lengths)
+
+
+@compile_typed
+def _part_lengths(offsets: Numbers, numbers: Numbers, starts: Numbers, lengths: Numbers):
+    bad = -1
+    for i in range(len(numbers)):
+        # Read once: another thread may write the number.
+        s = numbers[i]
+        there = 0 <= s < len(offsets) - 1
+        starts[i], lengths[i] = (offsets[s], offsets[s + 1] - offsets[s]) if there else (0, 0)
+        if not there and bad < 0:
+            bad = i
+    return bad
+
+
 _MAX_INT64 = np.iinfo(np.int64).max
 
 
