@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -13,9 +12,7 @@ from samples import SAMPLES
 from test_every_op import same
 
 import lodkit
-from lodkit import Dense, LoDTensor, SelectedRows
-from lodkit.jit.typed import Numbers
-from lodkit.registry import FewSequences, operators
+from lodkit import LoDTensor, SelectedRows
 
 PARAM = np.ones((40, 16), np.float32)
 ROWS = SelectedRows([3, 1, 3], np.ones((3, 16), np.float32), 40)
@@ -146,110 +143,6 @@ def test_a_loop_shows_its_code():
             fresh.asm()
 
 
-LOOKED_UP = BAGS.with_values(TABLE[:5].copy())
-MASK = np.array([True, False, True])
-TRUES, FALSES = lodkit.split_lod_tensor(LOOKED_UP, MASK)
-PADDED, LENGTHS = lodkit.sequence_pad(LOOKED_UP)
-TWICE = LoDTensor(np.zeros(6), [[2, 2, 2]])
-#: Calls of the operators that have a kernel for few sequences: the inputs, and the most functions that a call passes.
-FEW = {
-    "split_lod_tensor": ((LOOKED_UP, MASK), 8),
-    "merge_lod_tensor": ((TRUES, FALSES, MASK), 8),
-    "sequence_concat": ((LOOKED_UP, LOOKED_UP), 8),
-    "sequence_expand": ((LOOKED_UP, TWICE), 8),
-    "sequence_slice": ((LOOKED_UP, np.zeros(3, np.int64)), 8),
-    "sequence_unpad": ((PADDED, LENGTHS), 7),
-}
-
-
-def test_every_kernel_for_few_sequences_is_listed():
-    for op in lodkit.OPS.values():
-        op._load_all()
-    assert {name for name, op in lodkit.OPS.items() if op._few} == set(FEW)
-
-
-@pytest.mark.parametrize("name", FEW)
-def test_the_kernel_for_few_sequences_is_selected(name, monkeypatch):
-    from lodkit.jit import settings
-
-    monkeypatch.setattr(settings, "parallel_from", 1 << 16)
-    op, (inputs, _) = lodkit.OPS[name], FEW[name]
-    few, expected = op.select(*inputs), op.definition(*inputs)
-    assert few.contract and "kernels/cpu/" in few.place and few.loop.place
-    said = repr(op.explain(*inputs))
-    assert few.place in said and "1 to 262,143 numbers" in said and "shares no work" in said
-    given = op.explain(*inputs, out=np.empty(9))
-    assert given.kernel.contract is None and "calls where no out= is given" in repr(given)
-    for result in (few(*inputs, **op.defaults), op(*inputs)):
-        for x, y in zip(*(r if isinstance(r, tuple) else (r,) for r in (result, expected)), strict=True):
-            same(x, y)
-    monkeypatch.setattr(settings, "parallel_from", 0)
-    assert op.select(*inputs).contract is None and "kernels/common/" in op.select(*inputs).place
-    assert "not chosen" in repr(op.explain(*inputs))
-
-
-def test_the_kernel_for_few_sequences_says_why_it_is_not_chosen():
-    def reason(op, *inputs, **attrs):
-        said = op.explain(*inputs, **attrs)
-        assert said.kernel.contract is None and said.kernel == op._find("cpu", said.kernel.key)
-        return dict(said.rows)["  not chosen"].rpartition(" where ")[2]
-
-    nested, halves = LoDTensor(TABLE[:3], [[2], [1, 2]]), BAGS.with_values(TABLE[:5].astype(np.float16))
-    assert reason(lodkit.split_lod_tensor, nested, MASK[:1]) == "x has one level"
-    assert reason(lodkit.split_lod_tensor, LOOKED_UP, MASK.astype(int)) == "mask is a C-contiguous vector of bool"
-    assert reason(lodkit.sequence_slice, LOOKED_UP, np.zeros(6, int)[::2]) == "starts is a C-contiguous vector of int64"
-    assert reason(lodkit.sequence_concat, LOOKED_UP, halves) == "rows of y are like those of x"
-    assert reason(lodkit.sequence_concat, *[LOOKED_UP] * 3) == "there are 2 inputs"
-    assert reason(lodkit.sequence_concat, LOOKED_UP, LOOKED_UP, axis=1) == "axis is 0"
-    assert reason(lodkit.sequence_unpad, PADDED, LENGTHS, side="left") == "side is 'right'"
-    assert reason(lodkit.sequence_unpad, PADDED[:, :0], LENGTHS) == "x has 1 to 262,143 numbers"
-
-
-@pytest.mark.jit
-@pytest.mark.parametrize("name", FEW)
-def test_the_kernel_for_few_sequences_is_called_by_the_plan(name):
-    op, (inputs, most) = lodkit.OPS[name], FEW[name]
-    names = functions_of(lambda: op(*inputs))
-    assert names[:3] == [name, "plan", op.select(*inputs).__name__] and len(names) <= most, names
-
-
-def test_a_kernel_for_few_sequences_returns_what_it_does_not_take(monkeypatch):
-    """A plan then runs the kernel of all calls, which explains."""
-    monkeypatch.setattr(operators, "OPS", operators.Registry(lodkit.OPS))
-
-    @lodkit.op
-    def longest(x: LoDTensor, extra: Dense | None = None, /, *, level: int = -1) -> Dense:
-        """Longest length."""
-        return np.array(x.max_length(level))
-
-    ran = []
-
-    @longest.kernel("cpu")
-    def measure(x: LoDTensor, extra: Dense | None, /, *, level):
-        ran.append("all")
-        return longest.definition(x, extra, level=level)
-
-    @longest.kernel("cpu")
-    def measure_few(x: FewSequences, extra: Numbers | None, /, *, level: Literal[-1]):
-        ran.append("few")
-        values, offsets = x
-        return NotImplemented if len(values) == 4 else np.array(np.diff(offsets).max())
-
-    for numbers, expected in ((np.arange(6), ["few"]), (np.arange(4), ["few", "all"]), (np.arange(0), ["all"])):
-        x = LoDTensor(numbers, [[len(numbers) - len(numbers) // 2, len(numbers) // 2]])
-        for _ in range(2):
-            ran.clear()
-            assert (longest(x).item(), ran) == (x.max_length(), expected)
-        assert longest.select(x)(x, level=-1) == x.max_length()
-        ran.clear()
-        assert (longest(x, np.arange(2)).item(), ran) == (x.max_length(), expected)
-        ran.clear()
-        longest(x, np.arange(2.0)), longest(x, level=0)
-        assert ran == ["all", "all"]
-    with pytest.raises(ValueError, match=r'FewSequences and FewRows are for @longest.kernel\("cpu"\), got .cuda.;'):
-        longest.kernel("cuda")(measure_few)
-
-
 def functions_of(call):
     """Python functions of lodkit in a call, as a profiler sees them; tests have ``output`` in place of ``np.empty``."""
     for _ in range(3):
@@ -278,6 +171,7 @@ CALLS = {
     "sgd": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1), 6),
     "adagrad": (lambda: lodkit.adagrad(PARAM, ROWS, MOMENT, lr=0.1), 6),
 }
+LOOKED_UP = BAGS.with_values(TABLE[:5].copy())
 
 
 @pytest.mark.jit

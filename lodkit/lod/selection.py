@@ -6,7 +6,7 @@ import numpy as np
 
 from ..jit import Bytes, Numbers, compile_typed, settings
 from ..jit.search import plus
-from .copy_runs import as_bytes, copy_sequence
+from .copy_runs import FEW_MULTIPLE, as_bytes, copy_sequence
 from .levels import freeze
 from .offsets import part_count_error
 
@@ -155,8 +155,8 @@ def _number_rows(starts: Numbers, stops: Numbers, rows: Numbers):
 
 
 def take_few(t, numbers):
-    """The sequences with these numbers of a tensor with one level, of NumPy; None if they are many for one thread."""
-    values, offsets, count, most = t._values, t._lod[0], numbers.size, settings.parallel_from
+    """The sequences with these numbers of a tensor with one level, of NumPy; None if they are not few."""
+    values, offsets, count, most = t._values, t._lod[0], numbers.size, FEW_MULTIPLE * settings.parallel_from
     if count >= most:
         return None
     cut, shape = np.empty(count + 1, _INT64), values.shape

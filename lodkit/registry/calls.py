@@ -1,9 +1,12 @@
 """The call of an operator: a function with the signature of its definition, made from source.
 
 Python binds inputs and attributes. What calls with inputs of some types have in common is settled at the first of them
-and kept as a *plan* by these types: the kernel, and which inputs are converted or compared with their structure. A
-later call tests its attributes, finds its plan, and runs the kernel. Whatever does not fit goes the slow way,
-``run_slowly``, which makes a plan or explains what is wrong.
+and kept as a *plan* by these types: the kernel, that for few sequences and its contract, and which inputs are converted
+or compared with their structure. A later call tests its attributes, finds its plan, and runs the kernel. Whatever does
+not fit goes the slow way, ``run_slowly``, which makes a plan or explains what is wrong.
+
+To read: ``make_call`` makes the call, ``make_plan`` the plan, and both show what they make; ``run_slowly`` is the first
+call with inputs of some types, ``run_unmatched`` a call whose arrays are not as its plan takes them.
 """
 
 from __future__ import annotations
@@ -50,7 +53,23 @@ def compile_function(name, title, lines, names):
 
 
 def make_call(op):
-    """Make the function that calls an operator."""
+    """Make the function that calls an operator.
+
+    Of ``def relu(x: Dense, /)`` it is::
+
+        def relu(__self, x=__missing, /, *__more, out=None, **__unknown):
+            try:
+                if out is None and not __state.open and not __unknown and not __more:
+                    __plan = __plans.get((type(x), ))
+                    if __plan is not None:
+                        __result = __plan(x, )
+                        return __result
+                return __slow(__op, (x, ) + __more, (), __unknown, out)
+            except Exception as __error:
+                ...  # names inputs in NumPy's errors, and leaves lodkit's own lines out of the traceback
+
+    An attribute that differs from its default is tested before the plan is looked up, by a line of its own.
+    """
     names, attrs = [f"{name}_" if name == "out" else name for name in op.inputs], [*op._checks]
     every = "".join(f"{name}, " for name in names)
     given, types = every, "".join(f"type({name}), " for name in names)
@@ -191,7 +210,21 @@ def keep_plan(op, given, accepted, launch, attrs):
 
 
 def make_plan(op, inputs, launch, on_gpu=False):
-    """Make the function that runs a kernel for inputs of the types of these, and attributes that were tested."""
+    """Make the function that runs a kernel for inputs of the types of these, and attributes that were tested.
+
+    Of ``sequence_slice(LoDTensor, ndarray)`` it is, with the contract of the kernel for few sequences cut short::
+
+        def plan(x0, x1, x2, a0, a1, a2, a3, ):
+            v0, lod0 = x0._values, x0._lod
+            if not (type(v0) is ndarray and (not lod0 or lod0[-1].item(-1) == v0.shape[0])):
+                return run_unmatched(op, (x0, x1, x2, ), (a0, a1, a2, a3, ))
+            if len(lod0) == 1 and 0 < v0.size < 4 * settings.parallel_from and ... and a3 in (-1, 0):
+                result = launch_few((v0, lod0[0]), x1, by=a0, wrap=a1, clip=a2, level=a3, )
+                if result is not NotImplemented:
+                    return result
+            result = launch(x0, x1, by=a0, wrap=a1, clip=a2, level=a3, )
+            return result
+    """
     tests, reads, plain, recorded = [], [], [f"x{i}" for i in range(len(inputs))], []
     for i, x in enumerate(inputs):
         if isinstance(x, LoDTensor):

@@ -20,9 +20,6 @@ from .kinds import Dense
 FewSequences = typing.Annotated[LoDTensor, "few"]
 #: A plain array of few numbers; the first input holds some.
 FewRows = typing.Annotated[Dense, "few"]
-#: Few numbers are less than this multiple of ``settings.parallel_from``. One thread plans and copies them in 0.4 to 0.7
-#: of the time of a plan and two threads; with four times as many numbers the times are equal.
-FEW_MULTIPLE = 4
 
 
 class Contract:
@@ -105,6 +102,7 @@ def names_in_tests():
 def _write_size_tests(i, name, x, first):
     """Yield the tests of an input of few numbers; of the first one some, and rows of the others like its rows."""
     from ..jit import settings
+    from ..lod.copy_runs import FEW_MULTIPLE
 
     part = "v" if isinstance(x, LoDTensor) else "x"
     array, most = f"{part}{i}", FEW_MULTIPLE * settings.parallel_from

@@ -79,19 +79,19 @@ class Kernel:
         Input that may be of several kinds -> the kind that this kernel is for.
     function : callable
         The launcher: it prepares arrays and launches loops.
-    contract : Contract or None
-        What it takes, if it is a kernel for few sequences.
     inputs : tuple
         Those that ``select`` was asked about.
+    contract : Contract or None
+        What it takes, if it is a kernel for few sequences.
     """
 
-    def __init__(self, op, device, key, function, launch, contract=None, inputs=()):
+    def __init__(self, op, device, key, function, launch, inputs=(), contract=None):
         self.op, self.device, self.key, self.function, self.launch = op, device, key, function, launch
         self.__name__, self.__wrapped__, self.contract, self.inputs = function.__name__, function, contract, inputs
 
     def with_inputs(self, inputs):
         """Return this kernel as the one of a call with some inputs."""
-        return Kernel(self.op, self.device, self.key, self.function, self.launch, self.contract, inputs)
+        return Kernel(self.op, self.device, self.key, self.function, self.launch, inputs, self.contract)
 
     def __eq__(self, other):
         return isinstance(other, Kernel) and self._facts == other._facts

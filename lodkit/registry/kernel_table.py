@@ -84,7 +84,7 @@ class KernelTable(Members):
         last = len(self.inputs) - 1
         for key in itertools.product(*(kind_keys(kinds, self.variadic and i == last) for i, kinds in taken)):
             if contract:
-                self._few[key] = Kernel(self, device, key, function, launch, contract)
+                self._few[key] = Kernel(self, device, key, function, launch, contract=contract)
                 continue
             if not skip:
                 self._own.add((device, key))

@@ -10,11 +10,10 @@ import numpy as np
 from ...jit import Bytes, Numbers, compile_typed, settings
 from ...jit.search import plus
 from ...lod import LoDTensor, freeze
-from ...lod.copy_runs import append_runs, as_bytes, copy_sequence, move_runs
+from ...lod.copy_runs import FEW_MULTIPLE, append_runs, as_bytes, copy_sequence, move_runs
 from ...lod.offsets import reversed_numbers
 from ...ops import sequence_structure as ops
 from ...registry import FewSequences
-from ...registry.contract import FEW_MULTIPLE
 from ..common.copy_plan import plan_joins
 from .primitives.gather import repeat_rows as repeat_rows
 
