@@ -201,7 +201,6 @@ SMALL = {
     "kernels/common/lstm_cell.py",
     "kernels/common/matrices.py",
     "kernels/common/splitmix.py",
-    "kernels/cpu/primitives/few.py",
     "kernels/cpu/primitives/jitter.py",
     "kernels/cpu/primitives/matrices.py",
     "kernels/cuda/primitives/jitter.py",

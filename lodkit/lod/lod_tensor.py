@@ -168,7 +168,7 @@ class LoDTensor(
         lod = self._lod
         if values is None and not lod:
             raise LoDError("a LoDTensor without lengths needs values")
-        if values is None or (lod and lod[-1][-1] != values.shape[0]):
+        if values is None or (lod and lod[-1].item(-1) != values.shape[0]):
             _levels.check_rows(lod, values)
         made = self._wrap(values, lod)
         made._rows = self._rows

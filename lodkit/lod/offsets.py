@@ -56,6 +56,17 @@ def longest_length(offsets: Numbers):
     return longest
 
 
+@compile_typed
+def find_extremes(numbers: Numbers):
+    """The least and the greatest of some numbers and 0."""
+    least = most = np.int64(0)
+    for i in range(len(numbers)):
+        # Read once: another thread may write the number.
+        number = numbers[i]
+        least, most = min(least, number), max(most, number)
+    return least, most
+
+
 def measure_lengths(offsets):
     """The lengths between offsets, and the longest; 0 if there are none."""
     lengths = np.empty(len(offsets) - 1, _INT64)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..jit import Bytes, Numbers, compile_typed, settings
 from ..jit.search import plus
-from .copy_runs import as_bytes, copy_sequence
+from .copy_runs import FEW_MULTIPLE, as_bytes, copy_sequence
 from .levels import freeze
 from .offsets import part_count_error
 
@@ -56,6 +56,25 @@ def _part_numbers(bounds: Numbers, offsets: Numbers, numbers: Numbers, chosen: N
             chosen[i] = bounds[s] + number if there else 0
             if not there and bad < 0:
                 bad = i
+    return bad
+
+
+def part_lengths(offsets, numbers):
+    """Starts and lengths of the segments with these numbers; and the position of the first that is none, or -1."""
+    starts, lengths = np.empty(len(numbers), _INT64), np.empty(len(numbers), _INT64)
+    return starts, lengths, _part_lengths.code(offsets, numbers, starts, lengths)
+
+
+@compile_typed
+def _part_lengths(offsets: Numbers, numbers: Numbers, starts: Numbers, lengths: Numbers):
+    bad = -1
+    for i in range(len(numbers)):
+        # Read once: another thread may write the number.
+        s = numbers[i]
+        there = 0 <= s < len(offsets) - 1
+        starts[i], lengths[i] = (offsets[s], offsets[s + 1] - offsets[s]) if there else (0, 0)
+        if not there and bad < 0:
+            bad = i
     return bad
 
 
@@ -136,8 +155,8 @@ def _number_rows(starts: Numbers, stops: Numbers, rows: Numbers):
 
 
 def take_few(t, numbers):
-    """The sequences with these numbers of a tensor with one level, of NumPy; None if they are many for one thread."""
-    values, offsets, count, most = t._values, t._lod[0], numbers.size, settings.parallel_from
+    """The sequences with these numbers of a tensor with one level, of NumPy; None if they are not few."""
+    values, offsets, count, most = t._values, t._lod[0], numbers.size, FEW_MULTIPLE * settings.parallel_from
     if count >= most:
         return None
     cut, shape = np.empty(count + 1, _INT64), values.shape

@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays.numpy_arrays import without_repeats
 from ..arrays.objects import id_remedy_of
 from ..base.errors import DTypeError, LoDError
+from ..lod.levels import load_compiled
 from ..registry import Dense, VarDesc, op
 from .padding import check_width
 
@@ -20,12 +21,16 @@ def check_mask_lengths(lengths, max_length):
     if lengths.size and lengths.dtype.kind not in "iu":
         remedy = id_remedy_of(lengths.dtype, "lengths")
         raise DTypeError(f"lengths must be int32 or int64, not {lengths.dtype}; {remedy}")
-    lengths = without_repeats(lengths) if type(lengths) is np.ndarray and lengths.size else lengths
-    if lengths.size and lengths.min() < 0:
+    if type(lengths) is np.ndarray and lengths.dtype == np.int64 and lengths.flags.c_contiguous:
+        least, most = load_compiled().find_extremes.code(lengths.reshape(-1))
+    else:
+        lengths = without_repeats(lengths) if type(lengths) is np.ndarray and lengths.size else lengths
+        least, most = lengths.min(initial=0), int(lengths.max(initial=0))
+    if least < 0:
         where = np.unravel_index(int(np.argmax(lengths < 0)), lengths.shape)
         place = f"[{', '.join(map(str, where))}]" if where else ""
         raise LoDError(f"lengths{place} = {lengths[where]} is negative; a length counts rows, 0 for an empty sequence")
-    return int(lengths.max(initial=0)) if check_width(max_length, "max_length") is None else max_length
+    return most if check_width(max_length, "max_length") is None else max_length
 
 
 @op(rowwise=True)

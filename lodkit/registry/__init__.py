@@ -1,5 +1,6 @@
 """Registry of operators and their kernels: ``OPS``, ``op``, ``run``."""
 
+from .contract import FewRows, FewSequences
 from .desc import DATA_TYPES, DescError, LodTensorDesc, TensorDesc, VarDesc, VarType, array_desc, inferred_level
 from .kinds import Dense, aligned
 from .open_tapes import Call
@@ -10,6 +11,8 @@ __all__ = [
     "DATA_TYPES",
     "Dense",
     "DescError",
+    "FewRows",
+    "FewSequences",
     "LodTensorDesc",
     "OPS",
     "Op",

@@ -1,9 +1,12 @@
 """The call of an operator: a function with the signature of its definition, made from source.
 
 Python binds inputs and attributes. What calls with inputs of some types have in common is settled at the first of them
-and kept as a *plan* by these types: the kernel, and which inputs are converted or compared with their structure. A
-later call tests its attributes, finds its plan, and runs the kernel. Whatever does not fit goes the slow way,
-``run_slowly``, which makes a plan or explains what is wrong.
+and kept as a *plan* by these types: the kernel, that for few sequences and its contract, and which inputs are converted
+or compared with their structure. A later call tests its attributes, finds its plan, and runs the kernel. Whatever does
+not fit goes the slow way, ``run_slowly``, which makes a plan or explains what is wrong.
+
+To read: ``make_call`` makes the call, ``make_plan`` the plan, and both show what they make; ``run_slowly`` is the first
+call with inputs of some types, ``run_unmatched`` a call whose arrays are not as its plan takes them.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
 from ..base.tracebacks import full, shorten
 from ..lod import LoDTensor, SelectedRows
+from .contract import names_in_tests
 from .explaining import explain
 from .kinds import given_back, numbers_of, unwrapped, views_kept
 from .open_tapes import call_recorded, listeners, note_update, open_tapes
@@ -49,7 +53,23 @@ def compile_function(name, title, lines, names):
 
 
 def make_call(op):
-    """Make the function that calls an operator."""
+    """Make the function that calls an operator.
+
+    Of ``def relu(x: Dense, /)`` it is::
+
+        def relu(__self, x=__missing, /, *__more, out=None, **__unknown):
+            try:
+                if out is None and not __state.open and not __unknown and not __more:
+                    __plan = __plans.get((type(x), ))
+                    if __plan is not None:
+                        __result = __plan(x, )
+                        return __result
+                return __slow(__op, (x, ) + __more, (), __unknown, out)
+            except Exception as __error:
+                ...  # names inputs in NumPy's errors, and leaves lodkit's own lines out of the traceback
+
+    An attribute that differs from its default is tested before the plan is looked up, by a line of its own.
+    """
     names, attrs = [f"{name}_" if name == "out" else name for name in op.inputs], [*op._checks]
     every = "".join(f"{name}, " for name in names)
     given, types = every, "".join(f"type({name}), " for name in names)
@@ -150,7 +170,7 @@ def run_slowly(op, inputs, values, unknown, out):
         settled = {**op.defaults, **attrs}
         result = plan(*fill_absent(op, accepted), *[settled[name] for name in op._checks])
     else:
-        result = keep_plan(op, inputs, accepted, launch)(*accepted, **attrs)
+        result = keep_plan(op, inputs, accepted, launch, attrs)(*accepted, **attrs)
     if listeners.data and op._updated:
         note_update(op, inputs)
     return result
@@ -166,7 +186,7 @@ def types_of(op, inputs):
     return tuple(map(type, fill_absent(op, inputs)))
 
 
-def keep_plan(op, given, accepted, launch):
+def keep_plan(op, given, accepted, launch, attrs):
     """Keep the plan of calls like one, if compiled code can take what was given; return a launcher for this call."""
     if len(op._plans) > MAX_PLANS:
         op._plans.clear()
@@ -183,13 +203,28 @@ def keep_plan(op, given, accepted, launch):
         op._plans[*key, ON_GPU] = plan = make_plan(op, given, launch, on_gpu=True)
         op._plans.setdefault(key, plan)
     recorded = [x for x in given if isinstance(x, RecordedArray)]
+    launch = op._choose(accepted, attrs)[0] if op._few else launch
     if not recorded:
         return launch
     return lambda *inputs, **attrs: views_kept(given_back(launch(*inputs, **attrs), accepted, given), recorded)
 
 
 def make_plan(op, inputs, launch, on_gpu=False):
-    """Make the function that runs a kernel for inputs of the types of these, and attributes that were tested."""
+    """Make the function that runs a kernel for inputs of the types of these, and attributes that were tested.
+
+    Of ``sequence_slice(LoDTensor, ndarray)`` it is, with the contract of the kernel for few sequences cut short::
+
+        def plan(x0, x1, x2, a0, a1, a2, a3, ):
+            v0, lod0 = x0._values, x0._lod
+            if not (type(v0) is ndarray and (not lod0 or lod0[-1].item(-1) == v0.shape[0])):
+                return run_unmatched(op, (x0, x1, x2, ), (a0, a1, a2, a3, ))
+            if len(lod0) == 1 and 0 < v0.size < 4 * settings.parallel_from and ... and a3 in (-1, 0):
+                result = launch_few((v0, lod0[0]), x1, by=a0, wrap=a1, clip=a2, level=a3, )
+                if result is not NotImplemented:
+                    return result
+            result = launch(x0, x1, by=a0, wrap=a1, clip=a2, level=a3, )
+            return result
+    """
     tests, reads, plain, recorded = [], [], [f"x{i}" for i in range(len(inputs))], []
     for i, x in enumerate(inputs):
         if isinstance(x, LoDTensor):
@@ -214,14 +249,31 @@ def make_plan(op, inputs, launch, on_gpu=False):
     lines = [f"def plan({every}{values}):", *reads]
     if tests:
         lines += [f"    if not ({' and '.join(tests)}):", f"        return run_unmatched(op, ({every}), ({values}))"]
+    names = {"op": op, "launch": launch, "run_unmatched": run_unmatched, "restore_given": restore_given}
+    few = op._few.get(op._kinds_of(inputs)) if op._few and not (on_gpu or recorded) else None
+    if few is not None:
+        lines += write_few_call(op, few, inputs, keywords)
+        names |= {"launch_few": few.launch, **names_in_tests()}
     lines.append(f"    result = launch({''.join(f'{x}, ' for x in plain)}{keywords})")
     if recorded:
         swapped = "".join(f"{p if p[0] == 'p' else f'x{i}'}, " for i, p in enumerate(plain))
         lines.append(f"    result = restore_given(result, ({swapped}), ({every}), ({''.join(recorded)}))")
-    names = {"op": op, "launch": launch, "run_unmatched": run_unmatched, "restore_given": restore_given}
     names |= {"ndarray": np.ndarray, "asarray": np.asarray, "known": known_on_gpu, "plain_view": plain_view}
     title = f"{op.name}: {', '.join(type(x).__name__ for x in inputs)}"
     return compile_function("plan", title, [*lines, "    return result"], names)
+
+
+def write_few_call(op, few, inputs, keywords):
+    """Write the lines of a plan that run the kernel for few sequences where a call keeps its contract."""
+    tests = [test for test, _ in few.contract.write_tests(op, inputs)]
+    if "False" in tests:
+        return []
+    return [
+        f"    if {' and '.join(tests)}:",
+        f"        result = launch_few({', '.join([*few.contract.write_arguments(inputs), keywords])})",
+        "        if result is not NotImplemented:",
+        "            return result",
+    ]
 
 
 def restore_given(result, plain, given, recorded):
@@ -246,7 +298,7 @@ def run_unmatched(op, inputs, values):
         return run_unwrapped(op, inputs, attrs)
     accepted = op._accept(inputs)  # numbers: on the device of the others
     launch = op._launcher(accepted)
-    return keep_plan(op, inputs, accepted, launch)(*accepted, **attrs)
+    return keep_plan(op, inputs, accepted, launch, attrs)(*accepted, **attrs)
 
 
 def holds_recorded(x):

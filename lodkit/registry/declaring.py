@@ -43,3 +43,12 @@ def check_kernel(op, function, skip):
             f"kernel {function.__name__}{taken} does not take {'the device, then ' * skip}the inputs and attributes of "
             f"{op.name}{op.signature}: {error}"
         ) from None
+
+
+def check_contract(op, contract, devices):
+    """Refuse a kernel for few sequences on other devices than the CPU, whose plans alone ask for its contract."""
+    if contract is not None and devices != ("cpu",):
+        raise ValueError(
+            f'{op.name}.kernel: FewSequences and FewRows are for @{op.name}.kernel("cpu"), got '
+            f"{', '.join(map(repr, devices))}; annotate the kind: LoDTensor, or Dense"
+        )

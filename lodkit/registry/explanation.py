@@ -39,8 +39,11 @@ class Explanation:
         return box(table("", ("", ""), [(escape(name), escape(words)) for name, words in self.rows]))
 
 
-def explain_plan(op, given, inputs, kernel, attrs):
-    """Make the Explanation of a call: ``given`` as a user passed it, ``inputs`` as the kernel gets them."""
+def explain_plan(op, given, inputs, kernel, attrs, few=None):
+    """Make the Explanation of a call: ``given`` as a user passed it, ``inputs`` as the kernel gets them.
+
+    ``few`` is the kernel for few sequences, if there is one.
+    """
     from ..jit import settings
     from ..jit.threading_layer import get_num_threads
 
@@ -51,6 +54,8 @@ def explain_plan(op, given, inputs, kernel, attrs):
     ]
     kinds = [f"{name} is {kind_text(kind)}" for name, kind in kernel.kinds.items()]
     rows.append(("chosen by", ", ".join([*kinds, f"arrays are on {'the CPU' if kernel.device == 'cpu' else 'a GPU'}"])))
+    if few is not None:
+        rows.append(describe_choice(op, inputs, kernel, attrs, few))
     for loop in loops:
         rows.append(("loop" if kernel.chooses_loops else "names loop", f"{loop!r}"))
         rows += [(f"  {name}", f"{value}") for name, value in loop.facts.items()]
@@ -59,8 +64,9 @@ def explain_plan(op, given, inputs, kernel, attrs):
     rows += [("adapted", text) for text in adapted or ["nothing: the kernel reads the inputs as they are"]]
     if kernel.device == "cpu":
         numbers = count_numbers(inputs)
-        shared = numbers >= settings.parallel_from
+        shared = numbers >= settings.parallel_from and kernel.contract is None
         bound = f"about {numbers:,} numbers, {'at least' if shared else 'below'} {settings.parallel_from:,}"
+        bound = bound if kernel.contract is None else "the kernel for few sequences shares no work"
         rows.append(("threads", f"{get_num_threads() if shared else 1}: {bound}"))
     rows.append(("reads", f"at most {sum(map(bytes_of, inputs)):,} bytes of inputs"))
     return Explanation(kernel, loops, rows)
@@ -74,6 +80,15 @@ def describe_compiled(loop):
         return f"at the first call{f', or read from {folder}' if folder else ': no compiled code is kept on disk'}"
     on_disk = f", kept in {', '.join(map(shorten_home, kept))}" if kept else ""
     return f"for {count} signature{'s' * (count != 1)} in this process{on_disk}"
+
+
+def describe_choice(op, inputs, kernel, attrs, few):
+    """Return why the kernel for few sequences was chosen, or why it was not."""
+    if kernel.contract:
+        words = [words for _, words in few.contract.write_tests(op, inputs)]
+        return "  its size", f"few sequences: {', '.join(words)}"
+    misfit = few.contract.find_misfit(op, inputs, {**op.defaults, **attrs}) or "no out= is given"
+    return "  not chosen", f"the kernel for few sequences, {few.place}, for calls where {misfit}"
 
 
 def cache_place():

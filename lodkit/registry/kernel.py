@@ -94,18 +94,20 @@ class Kernel:
         The launcher: it prepares arrays and launches loops.
     inputs : tuple
         Those that ``select`` was asked about.
+    contract : Contract or None
+        What it takes, if it is a kernel for few sequences.
     """
 
-    def __init__(self, op, device, key, function, launch, inputs=()):
+    def __init__(self, op, device, key, function, launch, inputs=(), contract=None):
         self.op, self.device, self.key, self.function, self.launch = op, device, key, function, launch
-        self.__name__, self.__wrapped__, self.inputs = function.__name__, function, inputs
+        self.__name__, self.__wrapped__, self.contract, self.inputs = function.__name__, function, contract, inputs
 
     def __reduce__(self):
         return kernel_of, (self.op, self.device, self.key, self.inputs)
 
     def with_inputs(self, inputs):
         """Return this kernel as the one of a call with some inputs."""
-        return Kernel(self.op, self.device, self.key, self.function, self.launch, inputs)
+        return Kernel(self.op, self.device, self.key, self.function, self.launch, inputs, self.contract)
 
     def __eq__(self, other):
         return isinstance(other, Kernel) and self._facts == other._facts
@@ -118,6 +120,9 @@ class Kernel:
         return self.op.name, self.device, self.key, self.function
 
     def __call__(self, *inputs, **attrs):
+        if self.contract is not None:
+            result = self.launch(*self.contract.unpack(inputs), **attrs)
+            return result if result is not NotImplemented else self.op._find(self.device, self.key)(*inputs, **attrs)
         return self.launch(*inputs, **attrs)
 
     @property

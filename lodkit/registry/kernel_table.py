@@ -10,11 +10,13 @@ import typing
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
+from ..arrays import one_device
 from ..base.errors import DeviceError, NoKernelError
 from ..base.loading import load, lock
 from ..lod import LoDTensor
 from . import representation
-from .declaring import DEVICES, check_devices, check_kernel
+from .contract import read_contract
+from .declaring import DEVICES, check_contract, check_devices, check_kernel
 from .kernel import Kernel
 from .kinds import Dense, kind_keys, kinds_of, name_of
 from .members import Members
@@ -28,7 +30,10 @@ class KernelTable(Members):
     def kernel(self, *devices: Literal["cpu", "cuda"], choose_loops: Any = None) -> Callable[[Function], Function]:
         """Register the decorated function as the kernel for a device and its annotated kinds.
 
-        Inputs of one kind need no annotation; the definition gives the defaults.
+        Inputs of one kind need no annotation; the definition gives the defaults. A kernel of the CPU whose first input
+        is annotated ``FewSequences`` or ``FewRows`` comes before the others for calls with few numbers. It may ask for
+        vectors that compiled code reads, ``mask: Flags``, and for values of an attribute, ``level: Literal[0, -1]``.
+        Where it returns ``NotImplemented``, the kernel of all calls of these kinds runs.
 
         Parameters
         ----------
@@ -48,13 +53,15 @@ class KernelTable(Members):
 
         def register(function):
             check_kernel(self, function, len(devices) > 1)
+            contract = read_contract(function)
+            check_contract(self, contract, devices)
             keywords = function.__kwdefaults__ or {}
             function.__kwdefaults__ = {**keywords, **self.defaults}
             function.__defaults__ = self.definition.__defaults__
             if choose_loops:
                 function.choose_loops = choose_loops
             if len(devices) == 1:
-                self._add_kernel(devices[0], function, function)
+                self._add_kernel(devices[0], function, function, contract)
             else:
                 self._shared.append((devices, function))
                 for device in self._loaded.intersection(devices):
@@ -70,12 +77,15 @@ class KernelTable(Members):
                 offered = load(f"lodkit.kernels.{device}.primitives.device")
                 self._add_kernel(device, function, offered.launcher(function), skip=1)
 
-    def _add_kernel(self, device, function, launch, skip=0):
+    def _add_kernel(self, device, function, launch, contract=None, skip=0):
         hints = typing.get_type_hints(function)
         names = list(inspect.signature(function).parameters)[skip:]
         taken = [(i, kinds_of(hints.get(names[i], Dense))) for i in self._varying]
         last = len(self.inputs) - 1
         for key in itertools.product(*(kind_keys(kinds, self.variadic and i == last) for i, kinds in taken)):
+            if contract:
+                self._few[key] = Kernel(self, device, key, function, launch, contract=contract)
+                continue
             if not skip:
                 self._own.add((device, key))
             if not skip or (device, key) not in self._own:
@@ -104,6 +114,13 @@ class KernelTable(Members):
                 device, ", ".join(f"{list(self.inputs)[i]}={k}" for i, k in zip(self._varying, kinds, strict=False))
             )
         return self.kernels[device, kinds]
+
+    def _choose(self, inputs, attrs):
+        """Return the kernel of a call without ``out``, and that for few sequences of these kinds, or None."""
+        device, kinds = one_device(self.name, inputs), self._kinds_of(inputs)
+        kernel, few = self._find(device, kinds), self._few.get(kinds) if device == "cpu" else None
+        fits = few is not None and few.contract.find_misfit(self, inputs, {**self.defaults, **attrs}) is None
+        return few if fits else kernel, few
 
     def _load(self, device):
         """Import the kernels of the family for a device, once, if there are any."""

@@ -30,7 +30,7 @@ LISTS = (list, tuple, int, float, np.generic)  # become arrays, on the device of
 def kinds_of(hint):
     """Kinds that an annotation allows."""
     kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
-    return frozenset(kinds)
+    return frozenset(Dense if kind is np.ndarray else kind for kind in kinds)
 
 
 def kind_keys(kinds, variadic):

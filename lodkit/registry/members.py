@@ -53,6 +53,7 @@ class Members:
     if TYPE_CHECKING:
         _plans: dict[Any, Any]
         _loaded: set[str]
+        _few: dict[tuple[str, ...], Kernel]
         _own: set[tuple[str, tuple[str, ...]]]
         _shared: list[tuple[tuple[str, ...], Callable[..., Any]]]
         _varying: list[int]

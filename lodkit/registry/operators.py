@@ -81,7 +81,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self._attributes = tuple((name, self.defaults.get(name, MISSING)) for name in self._checks)
         self._tests = {name: check.test for name, check in self._checks.items()}
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
-        self.kernels, self._own, self._plans, self._shared, self._loaded = {}, set(), {}, [], set()
+        self.kernels, self._few, self._own, self._plans, self._shared, self._loaded = {}, {}, set(), {}, [], set()
         self.gradient_rule = self.example_function = None
         self.infer_function = self._like((like,) if like else self.updates, hints.get("return") is Dense)
 
@@ -102,9 +102,14 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
     @surface
     def select(self, *inputs: Any) -> Kernel:
         """Return the kernel for these inputs: its device, kinds, and the file and line of its launcher and loops."""
+        return self._select(inputs, {})[0]
+
+    def _select(self, inputs, attrs):
+        """Return the kernel of a call without ``out``, and that for few sequences of these kinds, or None."""
         inputs = self._accept(arrays_of(self, tuple(map(unwrapped, inputs))))
         self._check_kinds(inputs)
-        return self._find(one_device(self.name, inputs), self._kinds_of(inputs)).with_inputs(inputs)
+        kernel, few = self._choose(inputs, attrs)
+        return kernel.with_inputs(inputs), few
 
     @surface
     def explain(self, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
@@ -113,7 +118,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         Parameters
         ----------
         *inputs, out, **attrs
-            As of a call; ``out`` changes nothing.
+            As of a call; nothing is written to ``out``.
 
         Returns
         -------
@@ -125,10 +130,12 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         if misnamed := by_position(self, attrs):
             raise misnamed
         taken, attrs = self.taken(inputs, attrs)
-        kernel = self.select(*inputs)
         self._check_attrs(attrs)
         self._check_needed(attrs)
-        return explain_plan(self, taken, kernel.inputs, kernel, attrs)
+        kernel, few = self._select(inputs, attrs)
+        if out is not None and kernel.contract:
+            kernel = self._find(kernel.device, kernel.key).with_inputs(kernel.inputs)
+        return explain_plan(self, taken, kernel.inputs, kernel, attrs, few)
 
     @surface
     def infer(self, *descs: VarDesc | None, **attrs: Any) -> VarDesc | Any:

@@ -48,3 +48,5 @@ def places(op):
     """Device, kinds and place of every kernel."""
     for (device, kinds), kernel in op.kernels.items():
         yield device, describe(op, kinds), place_of(kernel)
+    for kinds, kernel in op._few.items():
+        yield kernel.device, f"{describe(op, kinds)}, few", place_of(kernel)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.ids import checked_ids
+from ...arrays import integers
+from ...base.errors import bad_id
 from ...lod import offsets as _lod
-from ...lod.selection import run_rows
+from ...lod.selection import part_lengths, run_rows
 from ...ops.ranges import check_ranges as check_ranges
 from .conversions import lengths_to_offsets, to_offsets
 
@@ -34,8 +35,11 @@ def fixed_rows(starts, lengths, key, feature, length):
 def segments(rows, lengths, ids):
     """Starts and lengths of the segments with these ids."""
     offsets = to_offsets(lengths, "lengths", rows)
-    ids = checked_ids(ids, len(offsets) - 1).reshape(-1)
-    return offsets[ids], offsets[ids + 1] - offsets[ids]
+    ids = integers(ids, "ids")
+    starts, found, bad = part_lengths(offsets, ids.reshape(-1))
+    if bad >= 0:
+        raise bad_id(ids, len(offsets) - 1, "ids", bad)
+    return starts, found
 
 
 def segment_ids(lengths):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ... import arrays
@@ -20,12 +22,19 @@ def _mask(lengths, one, chunk, out):
             out[i, n:] = 0
 
 
+@functools.cache
+def _make_one(name):
+    """A type of masks by its name, and its 1 as the kernel writes it: the bits of a half."""
+    kind = np.dtype(name)
+    return kind, np.ones(1, kind).view(np.uint16 if name == "float16" else kind)[0]
+
+
 @sequence_mask.kernel("cpu")
 def mask(lengths, /, *, max_length, dtype, out=None):
     width = check_mask_lengths(lengths, max_length)
     lengths = integers(lengths, "lengths")
-    out = arrays.output((*lengths.shape, width), np.dtype(dtype), out)
-    bits = out.view(np.uint16) if dtype == "float16" else out
-    one = np.ones(1, dtype).view(bits.dtype)[0]
-    _mask(out.size, lengths.reshape(-1), one, settings.chunk_rows, bits.reshape(lengths.size, width))
+    (kind, one), size = _make_one(dtype), lengths.size
+    out = arrays.output((*lengths.shape, width), kind, out)
+    bits = out.view(one.dtype) if dtype == "float16" else out
+    _mask(out.size, lengths.reshape(-1), one, settings.chunk_rows, bits.reshape(size, width))
     return out

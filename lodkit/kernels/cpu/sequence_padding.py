@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from ...jit import Bytes, Numbers, compile_typed, simd
@@ -9,10 +11,7 @@ from ...lod import LoDTensor, freeze
 from ...lod.copy_runs import as_bytes
 from ...ops import sequence_padding as ops
 from ...ops.sequence_padding import pad_as
-from ...registry import Dense
-from ..common import sequence_padding as common
-from .primitives import device
-from .primitives.few import INT64, has_few, is_vector
+from ...registry import FewRows
 
 
 def pads(pad, values, dtype):
@@ -47,13 +46,14 @@ def _cut(source: Bytes, offsets: Numbers, out: Bytes):
 
 
 @ops.sequence_unpad.kernel("cpu")
-def sequence_unpad(x: Dense, lengths: Dense, /, *, side, out=None):
-    shape = x.shape
-    if out is None and side == "right" and has_few(x) and len(shape) > 1 and is_vector(lengths, shape[0]):
-        dtype, offsets = x.dtype, np.empty(shape[0] + 1, INT64)
-        rows = _sum_fitting.code(lengths, shape[1], offsets)
-        if rows > 0:
-            made = np.empty((rows, *shape[2:]), dtype)
-            _cut.code(as_bytes(x, dtype), offsets, as_bytes(made, dtype))
-            return LoDTensor._wrap(made, (freeze(offsets),))
-    return common.sequence_unpad(device, x, lengths, side=side, out=out)
+def unpad_few_sequences(x: FewRows, lengths: Numbers, /, *, side: Literal["right"]):
+    shape, dtype = x.shape, x.dtype
+    if len(shape) < 2 or lengths.size != shape[0]:
+        return NotImplemented
+    offsets = np.empty(shape[0] + 1, np.int64)
+    rows = _sum_fitting.code(lengths, shape[1], offsets)
+    if rows <= 0:
+        return NotImplemented
+    out = np.empty((rows, *shape[2:]), dtype)
+    _cut.code(as_bytes(x, dtype), offsets, as_bytes(out, dtype))
+    return LoDTensor._wrap(out, (freeze(offsets),))

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from ...jit import Bytes, Flags, Numbers, compile_typed
 from ...lod import LoDTensor, freeze
 from ...lod.copy_runs import as_bytes, copy_sequence
 from ...ops import split_merge as ops
-from ..common import split_merge as common
-from .primitives import device
-from .primitives.few import INT64, are_few, is_few, is_vector
-
-_BOOL = np.dtype(bool)
+from ...registry import FewSequences
 
 
 @compile_typed
 def _split(mask: Flags, offsets: Numbers, source: Bytes, rows: int, out: Bytes, cuts: Numbers):
-    """Copy the sequences where a mask is True, then the others; ``cuts`` are the offsets of both. Returns how many are
-    True.
+    """Copy the sequences where a mask is True, then the others; ``cuts`` are the offsets of both.
+
+    Returns how many are True; -1 if the mask has not one element per sequence.
     """
     count, size = len(mask), len(out) // rows
+    if count != len(offsets) - 1:
+        return -1
     kept, trues, first = cuts[count + 2 :], 0, 0
     for s in range(count):
         # Read once: another thread may write the mask.
@@ -38,14 +39,13 @@ def _split(mask: Flags, offsets: Numbers, source: Bytes, rows: int, out: Bytes, 
 
 
 @ops.split_lod_tensor.kernel("cpu")
-def split_lod_tensor(x: LoDTensor, mask, /, *, level):
-    # Read once: another thread may set other values and levels.
-    values, levels = x._values, x._lod
-    if not (is_few(values, levels, level) and is_vector(mask, levels[0].size - 1, _BOOL)):
-        return common.split_lod_tensor(device, x, mask, level=level)
-    count, dtype = mask.size, values.dtype
-    out, cuts = np.empty(values.shape, dtype), np.empty(2 * count + 2, INT64)
-    trues = _split.code(mask, levels[0], as_bytes(values, dtype), len(values), as_bytes(out, dtype), cuts)
+def split_few_sequences(x: FewSequences, mask: Flags, /, *, level: Literal[0, -1]):
+    (values, offsets), count = x, mask.size
+    dtype = values.dtype
+    out, cuts = np.empty(values.shape, dtype), np.empty(2 * count + 2, np.int64)
+    trues = _split.code(mask, offsets, as_bytes(values, dtype), len(values), as_bytes(out, dtype), cuts)
+    if trues < 0:
+        return NotImplemented
     rows, cuts = cuts.item(trues), freeze(cuts)
     upper, lower = cuts[: trues + 1], cuts[trues + 1 : count + 2]
     return LoDTensor._wrap(out[:rows], (upper,)), LoDTensor._wrap(out[rows:], (lower,))
@@ -73,17 +73,15 @@ def _merge(
                 return False
             cut[s + 1] = copy_sequence(in_false, lower, f, size, out, cut[s])
             f += 1
-    return True
+    return t + 1 == len(upper) and f + 1 == len(lower)
 
 
 @ops.merge_lod_tensor.kernel("cpu")
-def merge_lod_tensor(in_true: LoDTensor, in_false: LoDTensor, mask, /, *, level, out=None):
-    values, levels, others, lower = in_true._values, in_true._lod, in_false._values, in_false._lod
-    few = out is None and are_few(values, levels, others, lower, level)
-    if few and is_vector(mask, levels[0].size + lower[0].size - 2, _BOOL):
-        dtype, rows, cut = values.dtype, len(values) + len(others), np.empty(mask.size + 1, INT64)
-        made = np.empty((rows, *values.shape[1:]), dtype)
-        parts = levels[0], lower[0], as_bytes(values, dtype), as_bytes(others, dtype)
-        if _merge.code(mask, *parts, rows, as_bytes(made, dtype), cut):
-            return LoDTensor._wrap(made, (freeze(cut),))
-    return common.merge_lod_tensor(device, in_true, in_false, mask, level=level, out=out)
+def merge_few_sequences(in_true: FewSequences, in_false: FewSequences, mask: Flags, /, *, level: Literal[0, -1]):
+    (values, upper), (others, lower) = in_true, in_false
+    dtype, rows, cut = values.dtype, len(values) + len(others), np.empty(mask.size + 1, np.int64)
+    out = np.empty((rows, *values.shape[1:]), dtype)
+    parts = upper, lower, as_bytes(values, dtype), as_bytes(others, dtype)
+    if not _merge.code(mask, *parts, rows, as_bytes(out, dtype), cut):
+        return NotImplemented
+    return LoDTensor._wrap(out, (freeze(cut),))

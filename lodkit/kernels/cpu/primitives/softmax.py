@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ....arrays import matrix
@@ -15,6 +17,7 @@ NOTHING = np.empty((0, 0))
 WIDEST = 64
 
 
+@functools.lru_cache(1024)
 def strip_width(columns):
     """The lanes of a strip of columns, in kernels that compute more than a sum."""
     return min(WIDEST, width_of(columns))

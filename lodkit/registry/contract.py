@@ -1,0 +1,129 @@
+"""The contract of a kernel for few sequences, which plans and copies in one compiled call.
+
+Annotations of the kernel say it: ``x: FewSequences``, ``mask: Flags``, ``level: Literal[0, -1]``. A plan tests the
+contract inline, and runs the kernel for a call that keeps it; other calls run the kernel of all calls of these kinds.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+
+import numpy as np
+
+from ..arrays import VALUE_TYPES
+from ..lod import LoDTensor
+from .kinds import Dense
+
+#: A LoDTensor of one level that holds few numbers; the first input holds some. The kernel gets (values, offsets).
+FewSequences = typing.Annotated[LoDTensor, "few"]
+#: A plain array of few numbers; the first input holds some.
+FewRows = typing.Annotated[Dense, "few"]
+
+
+class Contract:
+    """What a kernel for few sequences takes.
+
+    Attributes
+    ----------
+    inputs : list of (str, annotation)
+        If the operator takes any number of inputs, the kernel serves calls with as many as it names.
+    attrs : dict
+        Attribute -> the values that the kernel serves.
+    """
+
+    def __init__(self, inputs, attrs):
+        self.inputs, self.attrs = inputs, attrs
+
+    def write_tests(self, op, inputs):
+        """Return the tests of a call with inputs of the types of these, each with the words for it.
+
+        Tests are expressions over the inputs ``x0``, their values ``v0`` and levels ``lod0``, and attributes ``a0``.
+        """
+        if op.variadic and len(inputs) != len(self.inputs):
+            return [("False", f"there are {len(self.inputs)} inputs")]
+        tests, first = [], None
+        for i, ((name, hint), x) in enumerate(zip(self.inputs, inputs, strict=False)):
+            if hint in (FewSequences, FewRows):
+                tests += _write_size_tests(i, name, x, first)
+                first = first or (i, name)
+            elif x is not None and hasattr(hint, "__metadata__"):
+                tests.append(_write_vector_test(i, name, x, hint.__metadata__[0]))
+        for name, served in self.attrs.items():
+            equal = f"in {served!r}" if len(served) > 1 else f"== {served[0]!r}"
+            words = f"{name} is {' or '.join(map(repr, served))}"
+            tests.append((f"a{[*op._checks].index(name)} {equal}", words))
+        return tests
+
+    def find_misfit(self, op, inputs, attrs):
+        """Return the words for the first test that a call fails; None if it keeps the contract."""
+        space = names_in_tests()
+        for i, x in enumerate(inputs):
+            space |= {f"x{i}": x, f"v{i}": getattr(x, "_values", None), f"lod{i}": getattr(x, "_lod", None)}
+        space |= {f"a{j}": attrs.get(name) for j, name in enumerate(op._checks)}
+        return next((words for test, words in self.write_tests(op, inputs) if not eval(test, space)), None)
+
+    def write_arguments(self, inputs):
+        """Return these inputs as the kernel takes them, as source over the names in tests."""
+        return [f"(v{i}, lod{i}[0])" if pair else f"x{i}" for i, (pair, _) in enumerate(self._pairs(inputs))]
+
+    def unpack(self, inputs):
+        """Return these inputs as the kernel takes them."""
+        return [(x._values, x._lod[0]) if pair else x for pair, x in self._pairs(inputs)]
+
+    def _pairs(self, inputs):
+        """Pair each input with whether the kernel takes it as values and offsets."""
+        return [(hint == FewSequences, x) for (_, hint), x in zip(self.inputs, inputs, strict=False)]
+
+
+def read_contract(function):
+    """Read the contract of a kernel for few sequences from its annotations; None of one for all calls of its kinds."""
+    hints, inputs, attrs = typing.get_type_hints(function, include_extras=True), [], {}
+    for p in inspect.signature(function).parameters.values():
+        hint = hints.get(p.name)
+        if typing.get_origin(hint) in (typing.Union, types.UnionType):
+            hint = next((part for part in typing.get_args(hint) if hasattr(part, "__metadata__")), hint)
+        if p.kind is not p.KEYWORD_ONLY:
+            inputs.append((p.name, hint))
+        elif typing.get_origin(hint) is typing.Literal:
+            attrs[p.name] = typing.get_args(hint)
+    return Contract(inputs, attrs) if any(hint in (FewSequences, FewRows) for _, hint in inputs) else None
+
+
+def names_in_tests():
+    """Return what tests name, beside inputs and attributes."""
+    from ..jit import settings
+
+    dtypes = {"bool_dtype": np.dtype(bool), "int64_dtype": np.dtype(np.int64)}
+    return {"settings": settings, "value_types": VALUE_TYPES, **dtypes}
+
+
+def _write_size_tests(i, name, x, first):
+    """Yield the tests of an input of few numbers; of the first one some, and rows of the others like its rows."""
+    from ..jit import settings
+    from ..lod.copy_runs import FEW_MULTIPLE
+
+    part = "v" if isinstance(x, LoDTensor) else "x"
+    array, most = f"{part}{i}", FEW_MULTIPLE * settings.parallel_from
+    if part == "v":
+        yield f"len(lod{i}) == 1", f"{name} has one level"
+    elif type(x) is not np.ndarray:
+        yield "False", f"{name} is an array"
+    few = f"{array}.size < {FEW_MULTIPLE} * settings.parallel_from"
+    if first is None:
+        yield f"0 < {few}", f"{name} has 1 to {most - 1:,} numbers"
+        yield f"{array}.dtype in value_types", f"{name} has values of a type that operators compute with"
+    else:
+        yield few, f"{name} has less than {most:,} numbers"
+        like = f"{part}{first[0]}"
+        same = f"{array}.dtype is {like}.dtype and {array}.shape[1:] == {like}.shape[1:]"
+        yield same, f"rows of {name} are like those of {first[1]}"
+
+
+def _write_vector_test(i, name, x, kind):
+    """Return the test of an array as compiled code reads it: Numba's type says element and dimensions."""
+    words = f"{name} is a C-contiguous vector of {kind.dtype}"
+    if type(x) is not np.ndarray:
+        return "False", words
+    return f"x{i}.dtype is {kind.dtype}_dtype and x{i}.ndim == {kind.ndim} and x{i}.flags.c_contiguous", words
