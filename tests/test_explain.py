@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import sys
 
 import numpy as np
 import pytest
+from calls import functions_of
 from conftest import copy
 from samples import SAMPLES
 from test_every_op import same
@@ -141,24 +141,6 @@ def test_a_loop_shows_its_code():
     if not fresh.signatures:
         with pytest.raises(ValueError, match="is not compiled yet; call the operator once"):
             fresh.asm()
-
-
-def functions_of(call):
-    """Python functions of lodkit in a call, as a profiler sees them; tests have ``output`` in place of ``np.empty``."""
-    for _ in range(3):
-        call()
-    names = []
-
-    def note(frame, event, arg):
-        if event == "call" and f"{lodkit.__name__}/" in frame.f_code.co_filename.replace("\\", "/"):
-            names.append(frame.f_code.co_name)
-
-    sys.setprofile(note)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return [name for name in names if name != "output"]
 
 
 MOMENT = np.ones_like(PARAM)
