@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import os
 import pickle
-import sys
 from copy import copy as copy_of
 from copy import deepcopy
 from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
+from calls import functions_of
 from conftest import copy
 from samples import SAMPLES
 from test_every_op import same
@@ -234,24 +234,6 @@ def test_an_explanation_names_the_entry_of_the_cache():
         assert loop.entries[0] is None
     finally:
         os.rename(f"{entry}.moved", entry)
-
-
-def functions_of(call):
-    """Python functions of lodkit in a call, as a profiler sees them; tests have ``output`` in place of ``np.empty``."""
-    for _ in range(3):
-        call()
-    names = []
-
-    def note(frame, event, arg):
-        if event == "call" and f"{lodkit.__name__}/" in frame.f_code.co_filename.replace("\\", "/"):
-            names.append(frame.f_code.co_name)
-
-    sys.setprofile(note)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return [name for name in names if name != "output"]
 
 
 MOMENT = np.ones_like(PARAM)

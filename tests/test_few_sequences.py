@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from calls import functions_of
 from samples import SAMPLES
 from test_every_op import same
-from test_explain import functions_of
 
 import lodkit
 from lodkit import Dense, LoDTensor

@@ -141,7 +141,6 @@ ALLOWED = {
     "tensor_doors.py _plain",
     "tensor_doors.py _restored",
     "tensors.py changed",
-    "tensors.py made",
     "tensors.py plain",
     "tensors.py restored",
     "tensors.py unusual",

@@ -99,7 +99,9 @@ class SelectedRows(Coordinates):
 
     def _with_value(self, value):
         """The same rows, and what is known of them, with another value."""
-        return self._wrap(self._rows, value, self.height, self.is_merged, self._runs)
+        made = _new(type(self))
+        made._fill(self._rows, value, self.height, self.is_merged, self._runs)
+        return made
 
     @property
     def rows(self) -> Values:

@@ -27,7 +27,7 @@ from .explaining import explain
 from .kinds import given_back, numbers_of, unwrapped, views_kept
 from .open_tapes import call_recorded, listeners, note_update, open_tapes
 from .out import call_with_out
-from .tensors import call_on_arrays, holds_tensors
+from .tensors import holds_tensors
 
 
 class Missing:
@@ -157,7 +157,7 @@ def run_slowly(op, inputs, values, unknown, out):
     plan, accepted = op._plans.get(types_of(op, inputs)), inputs
     if plan is None:
         if holds_tensors(inputs):
-            return call_on_arrays(op, inputs, attrs)
+            return call_with_tensors(op, inputs, attrs)
         if any(isinstance(x, LoDTensor | SelectedRows) and holds_recorded(x) for x in inputs):
             return run_unwrapped(op, inputs, attrs)
         accepted = op._accept(inputs)
@@ -286,19 +286,26 @@ def restore_given(result, plain, given, recorded):
     return views_kept(given_back(result, plain, given), recorded)
 
 
-def run_unmatched(op, inputs, values):
+def run_unmatched(op, inputs, values, tried=None):
     """Run a call whose arrays are not as its plan takes them: on a GPU, tensors, recorded, or resized."""
     inputs, attrs = read_arguments(op, inputs, values)
     plan = op._plans.get((*types_of(op, inputs), ON_GPU))
     if plan is not None and all(map(is_known, inputs)):
         return plan(*fill_absent(op, inputs), *values)
     if holds_tensors(inputs):
-        return call_on_arrays(op, inputs, attrs)
+        return call_with_tensors(op, inputs, attrs, values, tried)
     if any(map(holds_recorded, inputs)):
         return run_unwrapped(op, inputs, attrs)
     accepted = op._accept(inputs)  # numbers: on the device of the others
     launch = op._launcher(accepted)
     return keep_plan(op, inputs, accepted, launch, attrs)(*accepted, **attrs)
+
+
+def call_with_tensors(*call):
+    """Call an operator with tensors of PyTorch."""
+    from .tensor_plans import call_with_tensors
+
+    return call_with_tensors(*call)
 
 
 def holds_recorded(x):

@@ -134,36 +134,51 @@ class Swap:
 
     def restored(self, x):
         """A result over tensors."""
-        given = self.given.get(id(x))
-        if given is not None:
-            return given
-        kind = type(x)
-        if kind is np.ndarray:
-            return self.made(x)
-        if kind is LoDTensor:
-            made = x._like(self.inner(x._values))
-            made._base = x._base
-            return made
-        if kind is SelectedRows:
-            return x._with_value(self.inner(x.value))
-        if kind is tuple or kind is list:
-            return kind(map(self.restored, x))
-        return self.made(np.asarray(x)) if isinstance(x, np.generic) else x
+        return restore(x, self.given, self.halves)
 
-    def inner(self, values):
-        """Values of a result: the tensor that was given, or another one."""
-        given = self.given.get(id(values))
-        return given if isinstance(given, self.tensor) else self.made(values) if type(values) is np.ndarray else values
 
-    def made(self, array):
-        """An array as a tensor, unless PyTorch lacks its type; read-only memory is not shared, but copied."""
-        if not array.flags.writeable:
-            array = array.copy()
+def restore(x, given, halves=False):
+    """A result over tensors: what stands for an input, which ``given`` has by the id of it, is that input again."""
+    found = given.get(id(x))
+    if found is not None:
+        return found
+    kind = type(x)
+    if kind is np.ndarray:
+        return tensor_over(x, halves)
+    if kind is LoDTensor:
+        made = x._like(_restore_numbers(x._values, given, halves))
+        made._base = x._base
+        return made
+    if kind is SelectedRows:
+        return x._with_value(_restore_numbers(x.value, given, halves))
+    if kind is tuple or kind is list:
+        return kind([restore(part, given, halves) for part in x])
+    return tensor_over(np.asarray(x), halves) if isinstance(x, np.generic) else x
+
+
+def _restore_numbers(values, given, halves):
+    """Values of a result: the tensor that was given, or another one."""
+    found = given.get(id(values))
+    if found is not None and not isinstance(found, np.ndarray):
+        return found
+    return tensor_over(values, halves) if type(values) is np.ndarray else values
+
+
+def tensor_over(array, halves=False):
+    """An array as a tensor, unless PyTorch lacks its type; read-only memory is not shared, but copied."""
+    if not array.flags.writeable:
+        array = array.copy()
+    elif not halves:
         try:
-            made = tensor_of(array)
-        except TypeError:
-            return array
-        return made.bfloat16() if self.halves and array.dtype == np.float32 else made
+            return sys.modules["torch"].from_numpy(array)
+        except (TypeError, ValueError):
+            # In another order of bytes or axes: copied below, if PyTorch has the type.
+            pass
+    try:
+        made = tensor_of(array)
+    except TypeError:
+        return array
+    return made.bfloat16() if halves and array.dtype == np.float32 else made
 
 
 def _bits(tensor):

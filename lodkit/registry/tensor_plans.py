@@ -1,0 +1,97 @@
+"""Plans of calls with PyTorch's CPU tensors: kernels read arrays over their memory, and results become tensors.
+
+A plan takes ordinary memory. Whatever else a tensor may be, lazily negated, of bfloat16, with a tangent, goes the slow
+way of ``call_on_arrays``, which copies or explains.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from ..arrays.tensors import changed, is_cpu_tensor, plain_array_of
+from ..lod import LoDTensor, SelectedRows
+from .calls import MAX_PLANS, compile_function, fill_absent, run_unmatched, types_of
+from .open_tapes import listeners, note_update
+from .tensors import arrays_of, call_on_arrays, numbers_in, restore, tensor_over
+
+
+def call_with_tensors(op, inputs, attrs, values=(), tried=None):
+    """Call an operator with tensors by a plan other than ``tried``; the slow way makes one, where none is kept."""
+    inputs = fill_absent(op, inputs)
+    key = *types_of(op, inputs), *[type(numbers_in(x)) for x in inputs]
+    plan = op._plans.get(key)
+    if plan is not None and plan is not tried:
+        return plan(*inputs, *values)
+    result = call_on_arrays(op, inputs, attrs)
+    if plan is None:
+        keep_tensor_plan(op, inputs, key)
+    return result
+
+
+def keep_tensor_plan(op, inputs, key):
+    """Keep the plan of calls like one, if its tensors are of types that arrays have and nothing else is converted."""
+    half = sys.modules["torch"].bfloat16
+    if any(getattr(numbers_in(x), "dtype", None) is half for x in inputs):
+        return
+    plain = arrays_of(op, inputs)
+    accepted = op._accept(plain)
+    if any(a is not p for a, p in zip(accepted, plain, strict=True)):
+        return
+    if len(op._plans) > MAX_PLANS:
+        op._plans.clear()
+    # The first calls that this plan is asked for are those of the same types; the call on arrays has put its own there.
+    op._plans[types_of(op, inputs)] = op._plans[key] = make_tensor_plan(op, inputs, op._launcher(accepted))
+
+
+def make_tensor_plan(op, inputs, launch):
+    """Make the function that runs a kernel on arrays over the memory of tensors, and returns tensors."""
+    reads, tests, swaps, plain, given = [], ["forward_ad._current_level < 0"], [], [], {}
+    names = {"op": op, "launch": launch, "run_unmatched": run_unmatched, "array_of": plain_array_of}
+    fresh, after = "type(result) is ndarray and result.base is None", []
+    for i, x in enumerate(inputs):
+        source, array, tensor = f"x{i}", f"x{i}", is_cpu_tensor(numbers_in(x))
+        if isinstance(x, LoDTensor | SelectedRows):
+            source = array = f"v{i}"
+            names[f"K{i}"] = type(numbers_in(x))
+            reads.append(f"    v{i} = x{i}.{'_values' if isinstance(x, LoDTensor) else '_value'}")
+            tests.append(f"type(v{i}) is K{i}")
+        if tensor:
+            array = f"p{i}"
+            tests.append(f"(p{i} := array_of({source})) is not None")
+            given[array] = source
+        plain.append(array if source == f"x{i}" else f"y{i}" if tensor else f"x{i}")
+        given[plain[i]] = f"x{i}"
+        if isinstance(x, LoDTensor):
+            tests.append(f"(not x{i}._lod or x{i}._lod[-1].item(-1) == {array}.shape[0])")
+            swaps += [f"    y{i} = x{i}._like(p{i})", f"    y{i}._base = x{i}._base"] * tensor
+        elif isinstance(x, SelectedRows):
+            tests.append(f"x{i}._rows.shape[0] == {array}.shape[0]")
+            swaps += [f"    y{i} = x{i}._with_value(p{i})"] * tensor
+        if not tensor and x is not None:
+            fresh += f" and result is not x{i}"
+        if tensor and i in op._updated:
+            after.append(f"    changed({source})")
+            after += [f"    if result is p{i}:", f"        return x{i}"] * (source == f"x{i}")
+    every, values = "".join(f"x{i}, " for i in range(len(inputs))), "".join(f"a{i}, " for i in range(len(op._checks)))
+    keywords = "".join(f"{name}=a{i}, " for i, name in enumerate(op._checks))
+    lines = [
+        f"def plan({every}{values}):",
+        *reads,
+        f"    if not ({' and '.join(tests)}):",
+        f"        return run_unmatched(op, ({every}), ({values}), plan)",
+        *swaps,
+        f"    result = launch({', '.join(plain)}, {keywords})",
+        *[f"    if listeners.data: note_update(op, ({', '.join(plain)}, ))"] * bool(op.updates),
+        *sorted(after, key=lambda line: "changed" not in line),
+        f"    if {fresh}:",
+        "        return tensor_over(result)",
+        f"    return restore(result, {{{', '.join(f'id({key}): {value}' for key, value in given.items())}}})",
+    ]
+    names |= {"restore": restore, "tensor_over": tensor_over, "changed": changed, "ndarray": np.ndarray}
+    names |= {"listeners": listeners, "note_update": note_update}
+    names["forward_ad"] = sys.modules["torch"].autograd.forward_ad
+    return compile_function(
+        "plan", f"{op.name}: {', '.join(type(x).__name__ for x in inputs)} of tensors", lines, names
+    )
