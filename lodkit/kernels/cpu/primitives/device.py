@@ -108,6 +108,7 @@ HOMES = {
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
     "norms": ("squared_norm", "stepped_norms"),
     "reduce": ("reduce_into", "reduce_loop", "reduce_with_index"),
+    "templates": ("map_numbers_of",),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("group_rows", "sort_rows"),
     "update": (

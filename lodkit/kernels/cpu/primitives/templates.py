@@ -8,7 +8,14 @@ which ``simd.load`` and ``simd.store`` convert.
 
 from __future__ import annotations
 
-from ....jit import jitable, lower_bound, parallel_kernel, prange, segments_in
+import numpy as np
+
+from ....jit import jitable, lower_bound, parallel_kernel, prange, segment_of, segments_in, settings
+from ...common.maps import write_loop
+
+INT64 = np.dtype(np.int64)
+# Numbers that a thread makes at a time.
+CHUNK = 1 << 12
 
 
 def row_kernel(body, width=0):
@@ -91,3 +98,47 @@ def segment_kernel(body, width):
                     )
 
     return kernel
+
+
+#: By walk: what a loop knows of sizes, and its lines.
+_LOOPS = {
+    "element": ("", "for i in prange(out.size):", "    out[i] = body(i, {args})"),
+    "cell": (
+        "columns, ",
+        "for i in prange(out.size // columns):",
+        "    for j in range(columns):",
+        "        out[i * columns + j] = body(i, j, {args})",
+    ),
+    "row": (
+        "offsets, ",
+        "rows = offsets[-1]",
+        "for c in prange((rows + CHUNK - 1) // CHUNK):",
+        "    first, last = c * CHUNK, min(rows, (c + 1) * CHUNK)",
+        "    s = segment_of(offsets, first)",
+        "    while first < last:",
+        "        stop = min(offsets[s + 1], last)",
+        "        for i in range(first, stop):",
+        "            out[i] = body(i, s, offsets, {args})",
+        "        first, s = stop, s + 1",
+    ),
+}
+
+
+def map_numbers_of(body, walk):
+    """Make ``run(like, n, *args, out=None)``, which makes n numbers by a body of ``kernels/common/maps.py``.
+
+    Without ``out`` they are a new vector of int64.
+    """
+    scope = {"body": jitable(body, inline=True, nrt=False), "prange": prange, "segment_of": segment_of, "CHUNK": CHUNK}
+    kernel = parallel_kernel(write_loop(body, walk, _LOOPS[walk], scope))
+    compiled = kernel.compiled
+
+    def run(like, n, *args, out=None):
+        numbers = np.empty(n, INT64) if out is None else out.reshape(-1)
+        if n >= settings.parallel_from:
+            kernel(n, *args, numbers)
+        elif n:
+            compiled(*args, numbers)
+        return numbers if out is None else out
+
+    return run

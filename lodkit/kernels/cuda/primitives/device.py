@@ -141,7 +141,7 @@ HOMES = {
     "gradients": ("sums_of_products", "values_grad", "weights_grad"),
     "indices": ("reduce_with_index",),
     "jitter": ("jitter",),
-    "map_rows": ("map_rows",),
+    "map_rows": ("map_rows", "map_numbers_of"),
     "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("dense_rows", "group_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "norms": ("squared_norm", "stepped_norms"),
