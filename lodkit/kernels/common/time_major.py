@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ops import time_major as ops
-from .maps import number_cells, number_rows
+from .loops import number_cells, number_rows
 from .padded_runs import flat
 
 

@@ -101,6 +101,7 @@ HOMES = {
     ".conversions": ("sum_lengths",),
     "cells": ("absent_in", "cells_of", "find_columns", "find_last", "put_last"),
     "gather": ("gather", "gather_loop", "scatter_rows", "take_rows"),
+    "gradient_kernels": ("plain",),
     "gradients": ("values_grad", "weights_grad"),
     "jitter": ("jitter",),
     "map_rows": ("map_rows",),
@@ -108,7 +109,7 @@ HOMES = {
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
     "norms": ("squared_norm", "stepped_norms"),
     "reduce": ("reduce_into", "reduce_loop", "reduce_with_index"),
-    "templates": ("map_numbers_of",),
+    "templates": ("loop_of", "numbers_of"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("group_rows", "sort_rows"),
     "update": (

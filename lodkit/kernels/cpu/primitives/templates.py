@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....jit import jitable, lower_bound, parallel_kernel, prange, segment_of, segments_in, settings
-from ...common.maps import write_loop
+from ...common.loops import write_loop
 
 INT64 = np.dtype(np.int64)
 # Numbers that a thread makes at a time.
@@ -100,43 +100,58 @@ def segment_kernel(body, width):
     return kernel
 
 
-#: By walk: what a loop knows of sizes, and its lines.
+#: By walk: what a loop knows of sizes, the place of a number, and the lines around the call of the body.
 _LOOPS = {
-    "element": ("", "for i in prange(out.size):", "    out[i] = body(i, {args})"),
+    "element": ("", "i", "for i in prange(size):", "    {call}body(i, {args})"),
     "cell": (
         "columns, ",
-        "for i in prange(out.size // columns):",
+        "i * columns + j",
+        "for i in prange(size // columns):",
         "    for j in range(columns):",
-        "        out[i * columns + j] = body(i, j, {args})",
+        "        {call}body(i, j, {args})",
     ),
     "row": (
         "offsets, ",
-        "rows = offsets[-1]",
-        "for c in prange((rows + CHUNK - 1) // CHUNK):",
-        "    first, last = c * CHUNK, min(rows, (c + 1) * CHUNK)",
+        "i",
+        "for c in prange((size + CHUNK - 1) // CHUNK):",
+        "    first, last = c * CHUNK, min(size, (c + 1) * CHUNK)",
         "    s = segment_of(offsets, first)",
         "    while first < last:",
         "        stop = min(offsets[s + 1], last)",
         "        for i in range(first, stop):",
-        "            out[i] = body(i, s, offsets, {args})",
+        "            {call}body(i, s, offsets, {args})",
         "        first, s = stop, s + 1",
     ),
 }
 
 
-def map_numbers_of(body, walk):
-    """Make ``run(like, n, *args, out=None)``, which makes n numbers by a body of ``kernels/common/maps.py``.
-
-    Without ``out`` they are a new vector of int64.
-    """
+def _kernel(body, walk, sizes, put, *lines):
+    _, _, *loop = _LOOPS[walk]
     scope = {"body": jitable(body, inline=True, nrt=False), "prange": prange, "segment_of": segment_of, "CHUNK": CHUNK}
-    kernel = parallel_kernel(write_loop(body, walk, _LOOPS[walk], scope))
+    return parallel_kernel(write_loop(body, walk, sizes, put, [*lines, *loop], scope))
+
+
+def loop_of(body, walk, writes):
+    """Make ``run(n, *args)`` of a body of ``kernels/common/loops.py``. An iteration counts as ``work`` elements."""
+    kernel = _kernel(body, walk, f"size, {_LOOPS[walk][0]}", "")
+
+    def run(n, *args, work=1):
+        if n:
+            kernel(n * work, n, *args)
+
+    return run
+
+
+def numbers_of(body, walk):
+    """Make ``run(like, n, *args, out=None)`` of a body: n numbers, in a new vector of int64 without ``out``."""
+    sizes, at, *_ = _LOOPS[walk]
+    kernel = _kernel(body, walk, sizes, f"out[{at}] = ", "size = out.size")
     compiled = kernel.compiled
 
-    def run(like, n, *args, out=None):
+    def run(like, n, *args, out=None, work=1):
         numbers = np.empty(n, INT64) if out is None else out.reshape(-1)
-        if n >= settings.parallel_from:
-            kernel(n, *args, numbers)
+        if n * work >= settings.parallel_from:
+            kernel(n * work, *args, numbers)
         elif n:
             compiled(*args, numbers)
         return numbers if out is None else out
