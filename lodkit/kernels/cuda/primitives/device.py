@@ -150,6 +150,7 @@ HOMES = {
     "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("dense_rows", "group_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "norms": ("squared_norm", "stepped_norms"),
+    "offsets": ("send_offsets",),
     "reduce": ("reduce_into", "reduce_loop"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": (
