@@ -228,7 +228,7 @@ def _(call, *grads):
     return lstm_unit_grad(*map(values_of, (*call.inputs, call.outputs[0], *grads)), **call.attrs)
 
 
-@op
+@op(like=("x", "cell"))
 def lstm_unit_grad(
     x: Dense,
     cell: Dense,
@@ -252,11 +252,6 @@ def lstm_unit_grad(
     gates = g_cell * candidate * slope("sigmoid", input_gate), g_cell * cell * slope("sigmoid", forget_gate)
     rest = g * squashed * slope("sigmoid", output_gate), g_cell * input_gate * slope("tanh", candidate)
     return round_to(np.concatenate([*gates, *rest], axis=1), x.dtype), round_to(g_cell * forget_gate, x.dtype)
-
-
-@lstm_unit_grad.infer_rule
-def _(x, cell, *others, **attrs):
-    return x, cell
 
 
 @gru_unit.example

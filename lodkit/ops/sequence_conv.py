@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import check_gradient, native
 from ..base.errors import ShapeMismatchError
-from ..lod import LoDTensor, values_of
+from ..lod import LoDTensor
 from ..lod.windows import edges
 from ..registry import Dense, op
 from .shared.types import check_same_type
@@ -126,13 +126,7 @@ def _(x, filter, padding=None, *, context_start=None, context_length):
     return x.but(dims=(x.dims[0], filter.dims[1]))
 
 
-@sequence_conv.gradient
-def _(call, grad):
-    x, weight, *padding = call.inputs
-    return sequence_conv_grad(x, weight, values_of(grad), *padding, **call.attrs)
-
-
-@op
+@op(like=("x", "filter", "padding"), gradient_of=sequence_conv)
 def sequence_conv_grad(
     x: LoDTensor,
     filter: Dense,
@@ -163,11 +157,6 @@ def sequence_conv_grad(
         else:
             by_padding[0][edge] += by_context[row, step]
     return tuple(d.astype(native(x.dtype)) for d in (by_x, by_filter, *by_padding))
-
-
-@sequence_conv_grad.infer_rule
-def _(x, filter, grad, padding=None, *, context_start=None, context_length):
-    return x.but(lod_level=0), filter, *([] if padding is None else [padding])
 
 
 def check_row_conv(values, weight):
@@ -222,12 +211,7 @@ def row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor:
     return x.with_values(out.astype(native(x.dtype)))
 
 
-@row_conv.gradient
-def _(call, grad):
-    return row_conv_grad(*call.inputs, values_of(grad))
-
-
-@op
+@op(like=("x", "filter"), gradient_of=row_conv)
 def row_conv_grad(x: LoDTensor, filter: Dense, grad: Dense, /) -> tuple[Dense, Dense]:
     """Return the gradients of ``row_conv`` by its rows and its filter.
 
@@ -243,11 +227,6 @@ def row_conv_grad(x: LoDTensor, filter: Dense, grad: Dense, /) -> tuple[Dense, D
             by_x[at] += factors[at - row] * g[row]
             by_filter[at - row] += values[at] * g[row]
     return by_x.astype(native(x.dtype)), by_filter.astype(native(x.dtype))
-
-
-@row_conv_grad.infer_rule
-def _(x, filter, grad):
-    return x.but(lod_level=0), filter
 
 
 def _sequence(dtype):

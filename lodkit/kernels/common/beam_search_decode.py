@@ -56,7 +56,7 @@ def beam_search_decode(on, *steps: LoDTensor, beam_size, end_id):
         count = len(walks.lasts)
         steps = -(-len(parents) // count)
         ranked, lengths = (on.output((count,), words.dtype, None, words) for _ in range(2))
-        known = words, on.plain(totals), parents, lasts, end_id
+        known = words, on.upcast(totals), parents, lasts, end_id
         _rank(on)(count, walks.offsets, *known, ranked, lengths, work=steps)
         ends = lengths_to_offsets(on.read(lengths))
         rows = on.output((int(ends[-1]),), words.dtype, None, words)

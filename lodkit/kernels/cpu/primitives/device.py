@@ -106,7 +106,6 @@ HOMES = {
     ".conversions": ("sum_lengths",),
     "cells": ("absent_in", "cells_of", "find_columns", "find_last", "put_last"),
     "gather": ("gather", "gather_loop", "scatter_rows", "take_rows"),
-    "gradient_kernels": ("plain",),
     "gradients": ("values_grad", "weights_grad"),
     "jitter": ("jitter",),
     "map_rows": ("map_rows",),

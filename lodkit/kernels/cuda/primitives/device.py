@@ -119,8 +119,8 @@ def to_contiguous(x):
     return view(x)
 
 
-def plain(x):
-    """A View itself, as kernels read it: float16 as its bits, which loads convert."""
+def upcast(x):
+    """A View itself: float16 is its bits, which loads convert."""
     return x
 
 
