@@ -7,13 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import check_gradient, check_same_type, native
 from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import Dense, inferred_level, op
 from .sequence_pool import with_outer_levels
 from .shared import plain
-from .shared.types import check_same_type
 
 
 def prepare(on, name, emission, transition, label, level, grad=None):

@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import check_gradient, check_same_type, native
 from ..base.errors import ShapeMismatchError
 from ..registry import Dense, op
-from .shared.types import check_same_type
 
 
 def check_layer_norm(x, scale, bias=None, grad=None, *, epsilon):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_values, native
+from ..arrays import cast_to, check_gradient, check_same_type, check_values, native
 from ..base.errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
-from .shared.types import check_same_type
 
 
 def check_logits(logits, labels, grad=None):

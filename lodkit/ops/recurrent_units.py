@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient
+from ..arrays import check_gradient, check_same_type
 from ..base.errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
 from .gru import Layout, join_weight, split_weight
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
-from .shared.types import check_same_type
 
 
 def prepare_gru(x, hidden, weight, bias=None, gates=None, reset=None, grads=(None, None, None)):

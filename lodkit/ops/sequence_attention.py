@@ -7,12 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import check_gradient, check_same_type, native
 from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared.reductions import shares
-from .shared.types import check_same_type
 
 
 def heads_of(shape, num_heads, name="query"):

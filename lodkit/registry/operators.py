@@ -263,10 +263,10 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         return representation.text(self)
 
     def _repr_html_(self):
-        from .page import html
+        from .listing import operator_html
 
         self._load_all()
-        return html(self)
+        return operator_html(self)
 
     def __reduce__(self):
         return operator.getitem, (OPS, self.name)
