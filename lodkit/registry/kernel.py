@@ -128,7 +128,7 @@ class Kernel:
     def loops(self, *inputs, **attrs):
         """Return the loops that a call launches, as its template chooses them; else those that the launcher names."""
         if not self.chooses_loops:
-            return [*map(Loop, named_loops(self.function))]
+            return [*map(Loop, named_loops(self.function, self.device_module))]
         inputs = inputs or self.inputs
         if not inputs:
             raise TypeError(f"loops depend on inputs; pass those of a call, or ask {self.op.name}.select(*inputs)")
@@ -160,7 +160,9 @@ def place_of(function):
     return f"{where}:{code.co_firstlineno}"
 
 
-def named_loops(function):
-    """The loops that the code of a launcher names itself."""
+def named_loops(function, on):
+    """The loops that the code of a launcher names itself; of a body for several devices, the loop of this one."""
     names = inspect.getclosurevars(inspect.unwrap(function))
-    return [value for value in {**names.globals, **names.nonlocals}.values() if hasattr(value, "py_func")]
+    values = {**names.globals, **names.nonlocals}.values()
+    values = [value.loop_on(on) if hasattr(value, "loop_on") else value for value in values]
+    return [value for value in values if hasattr(value, "py_func")]

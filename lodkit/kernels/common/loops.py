@@ -16,27 +16,34 @@ import functools
 
 def number_elements(body):
     """Make ``numbers(on)(like, n, *args, out=None)``: ``body(i, *args)`` for i below n, where ``like`` is."""
-    return functools.cache(lambda on: on.numbers_of(body, "element"))
+    return _compile_once(lambda on: on.numbers_of(body, "element"))
 
 
 def number_cells(body):
     """Make ``numbers(on)(like, n, columns, *args, out=None)``: ``body(i, j, *args)``, row by row."""
-    return functools.cache(lambda on: on.numbers_of(body, "cell"))
+    return _compile_once(lambda on: on.numbers_of(body, "cell"))
 
 
 def number_rows(body):
     """Make ``numbers(on)(like, n, offsets, *args, out=None)``: ``body(i, s, offsets, *args)`` of each row."""
-    return functools.cache(lambda on: on.numbers_of(body, "row"))
+    return _compile_once(lambda on: on.numbers_of(body, "row"))
 
 
 def loop_elements(writes):
     """Make ``run(on)(n, *args)`` of a body that writes into its last ``writes`` arguments."""
-    return lambda body: functools.cache(lambda on: on.loop_of(body, "element", writes))
+    return lambda body: _compile_once(lambda on: on.loop_of(body, "element", writes))
 
 
 def loop_rows(writes):
     """Make ``run(on)(n, offsets, *args)`` of a body that writes into its last ``writes`` arguments."""
-    return lambda body: functools.cache(lambda on: on.loop_of(body, "row", writes))
+    return lambda body: _compile_once(lambda on: on.loop_of(body, "row", writes))
+
+
+def _compile_once(make):
+    """Keep what is made of a body for a device; ``loop_on`` gives its loop, as ``select`` and ``explain`` show it."""
+    run_on = functools.cache(make)
+    run_on.loop_on = lambda on: run_on(on).loop
+    return run_on
 
 
 #: Parameters of a body that the loop gives it.

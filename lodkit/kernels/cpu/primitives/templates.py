@@ -139,6 +139,7 @@ def loop_of(body, walk, writes):
         if n:
             kernel(n * work, n, *args)
 
+    run.loop = kernel
     return run
 
 
@@ -156,4 +157,5 @@ def numbers_of(body, walk):
             compiled(*args, numbers)
         return numbers if out is None else out
 
+    run.loop = kernel
     return run

@@ -52,6 +52,7 @@ def loop_of(body, walk, writes):
     def run(n, *args, work=1):
         launch(kernel, n, n, *(_with_segments(args[-1], *args) if walk == "row" else args))
 
+    run.loop = kernel
     return run
 
 
@@ -64,4 +65,5 @@ def numbers_of(body, walk):
         launch(kernel, n, n, *(_with_segments(out, *args) if walk == "row" else args), out)
         return out
 
+    run.loop = kernel
     return run
