@@ -257,3 +257,14 @@ def test_a_call_passes_few_functions(call):
     run, most = CALLS[call]
     names = functions_of(run)
     assert len(names) <= most, names
+
+
+def test_a_body_for_several_devices_is_a_loop_of_each():
+    """The loop has the file and line of the body, which stands in kernels/common."""
+    ids = np.arange(6).reshape(3, 2)
+    (loop,) = lodkit.hash_rows.select(ids).loops()
+    assert loop.name == "_hash_by_seed" and loop.place.startswith("kernels/common/hashing.py:")
+    lodkit.hash_rows(ids, num_hash=1, mod_by=5)
+    assert "_hash_by_seed" in str(lodkit.hash_rows.explain(ids, num_hash=1, mod_by=5))
+    steps = lodkit.pack_rnn_sequence.select(np.ones(3), [1, 2])
+    assert [found.name for found in steps.loops()] == ["_number_packed"]

@@ -166,3 +166,40 @@ def test_gradients_of_the_shape_of_a_table_or_of_its_rows(tripled):
     with lodkit.Tape() as tape:
         y = lodkit.selected_rows_to_dense(table)
     np.testing.assert_array_equal(tape.gradient(y, [table])[0], [[1], [1]])
+
+
+@pytest.mark.parametrize(
+    ("declare", "text"),
+    [
+        (lambda x, by, /, *, times=2.0: x, "'by' that triple(x"),
+        (lambda x, grad, /, *, factor=2.0: x, "attribute 'factor' that triple has not"),
+    ],
+)
+def test_a_gradient_takes_what_the_operator_has(triple, declare, text):
+    declare.__name__ = "triple_grad"
+    with pytest.raises(TypeError, match=re.escape(text)):
+        lodkit.op(declare, gradient_of=triple)
+
+
+def test_a_rule_is_written_from_the_signature_of_the_gradient(tripled):
+    @lodkit.op(like=("x", "weight"), gradient_of=tripled)
+    def triple_grad(out: Dense, grad: Dense, x: Dense, weight: Dense | None = None, /, *, times: float = 2.0) -> tuple:
+        """Give the gradient by x, and one by the weight that shows what came."""
+        return grad * times, None if weight is None else out + x
+
+    @triple_grad.kernel("cpu")
+    def kernel(out, grad, x, weight: Dense | None = None, /, *, times):
+        return triple_grad.definition(out, grad, x, weight, times=times)
+
+    weight = np.ones(3)
+    with lodkit.Tape() as tape:
+        tape.watch(X), tape.watch(weight)
+        y = tripled(X, weight, times=3.0)
+    by_x, by_weight = tape.gradient(y, [X, weight])
+    assert np.array_equal(by_x, [3.0, 3.0, 3.0]) and np.array_equal(by_weight, 4 * X)
+    with lodkit.Tape() as tape:
+        tape.watch(X)
+        y = tripled(X)
+    assert np.array_equal(tape.gradient(y, [X])[0], [2.0, 2.0, 2.0])
+    x = VarDesc.of(LoDTensor(X, [[1, 2]]))
+    assert [d.lod_level for d in triple_grad.infer(x, x, x, x)] == [0, 0]

@@ -26,6 +26,7 @@ from .numpy_arrays import (
     VALUE_TYPES,
     check_gradient,
     check_rows,
+    check_same_type,
     check_values,
     empty,
     from_lists,

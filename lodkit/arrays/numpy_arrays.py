@@ -17,6 +17,7 @@ from .checks import as_dtype
 from .objects import id_remedy_of, objects_error, remedy_of
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
+from .remedies import mixed_types
 from .tensors import array_of, is_tensor
 from .types import Array, DTypeLike
 
@@ -159,6 +160,14 @@ def check_values(dtype, what, *, floating=False, also=frozenset()):
         allowed = "float16, float32 or float64" + ("" if floating else ", int32 or int64")
         raise DTypeError(f"{what} takes {allowed}, not {dtype}; {remedy_of(dtype, floating)}")
     return dtype
+
+
+def check_same_type(name, values, **others):
+    """Refuse arrays of another type than the values, which must be floating."""
+    check_values(values.dtype, name, floating=True)
+    for what, array in others.items():
+        if array is not None and native(array.dtype) != native(values.dtype):
+            raise mixed_types(f"{name}: the {what}", array.dtype, "the input", values.dtype)
 
 
 def from_lists(x, name):

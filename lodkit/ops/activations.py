@@ -8,7 +8,6 @@ import numpy as np
 
 from ..arrays import check_gradient, native
 from ..base.errors import ShapeMismatchError
-from ..lod import values_of
 from ..registry import Dense, op
 from .dense import check_float, tanh
 from .dense import softmax as shares
@@ -49,12 +48,7 @@ def softmax(x: Dense, /) -> Dense:
     return _round_like(shares(check_rows_of_numbers(x, "softmax").astype(np.float64)), x)
 
 
-@softmax.gradient
-def _(call, grad):
-    return softmax_grad(values_of(call.outputs[0]), values_of(grad))
-
-
-@op(rowwise=True, like="out")
+@op(rowwise=True, like="out", gradient_of=softmax)
 def softmax_grad(out: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``softmax``, from its result: ``(grad - sum(grad * out)) * out``.
 
@@ -95,12 +89,7 @@ def _tanh_below(x):
     return 0.5 * (1 + t), 0.5 * (1 - t * t) * ROOT * (1 + 3 * CUBIC * x**2)
 
 
-@gelu.gradient
-def _(call, grad):
-    return gelu_grad(values_of(call.inputs[0]), values_of(grad), **call.attrs)
-
-
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", gradient_of=gelu)
 def gelu_grad(x: Dense, grad: Dense, /, *, approximate: bool = False) -> Dense:
     """Return the gradient of ``gelu`` by its input.
 
@@ -125,12 +114,7 @@ def silu(x: Dense, /) -> Dense:
         return _round_like(y / (1 + np.exp(-y)), x)
 
 
-@silu.gradient
-def _(call, grad):
-    return silu_grad(values_of(call.inputs[0]), values_of(grad))
-
-
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", gradient_of=silu)
 def silu_grad(x: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``silu`` by its input.
 

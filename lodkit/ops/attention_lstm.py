@@ -6,13 +6,12 @@ import typing
 
 import numpy as np
 
-from ..arrays import native
+from ..arrays import check_same_type, native
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import Dense, inferred_level, op
 from .shared.recurrent import Activation, activate
 from .shared.reductions import shares
-from .shared.types import check_same_type
 
 
 class Sizes(typing.NamedTuple):

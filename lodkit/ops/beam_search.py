@@ -6,12 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import MAX_INT64, check_values, native
+from ..arrays import MAX_INT64, check_same_type, check_values, native
 from ..base.errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
 from .shared import plain
-from .shared.types import check_same_type
 
 
 def _word_error(ids, at):

@@ -7,13 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import native
+from ..arrays import check_same_type, native
 from ..base.errors import DTypeError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch
 from ..lod.levels import format_short, load_compiled
 from ..registry import op
 from .beam_search import check_beam, example_scores, score_key
-from .shared.types import check_same_type
 
 
 def _check_steps(ids, scores):

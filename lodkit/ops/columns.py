@@ -49,12 +49,7 @@ def _(*xs):
     return VarDesc("", xs[0].type, xs[0].dtype, (xs[0].dims[0], -1 if min(widths) < 0 else sum(widths)))
 
 
-@concat_columns.gradient
-def _(call, grad):
-    return concat_columns_grad(grad, *call.inputs)
-
-
-@op
+@op(like=("xs",), gradient_of=concat_columns)
 def concat_columns_grad(grad: Dense, /, *xs: Dense) -> tuple:
     """Return the gradients of ``concat_columns``: the columns of each input.
 
@@ -64,11 +59,6 @@ def concat_columns_grad(grad: Dense, /, *xs: Dense) -> tuple:
     ends = np.cumsum(check_columns(xs, grad)[1])
     parts = np.split(grad, ends[:-1], axis=1)
     return tuple(part.reshape(x.shape).astype(x.dtype) for part, x in zip(parts, xs, strict=True))
-
-
-@concat_columns_grad.infer_rule
-def _(grad, *xs):
-    return xs
 
 
 def pairs_of(ranges):
@@ -132,12 +122,7 @@ def _(x, *, ranges):
     return x.but(dims=(x.dims[0], pairs_of(ranges)[1]))
 
 
-@slice_columns.gradient
-def _(call, grad):
-    return slice_columns_grad(call.inputs[0], grad, ranges=call.attrs["ranges"])
-
-
-@op(rowwise=("x",), like="x")
+@op(rowwise=("x",), like="x", gradient_of=slice_columns)
 def slice_columns_grad(x: Dense, grad: Dense, /, *, ranges: typing.Any) -> Dense:
     """Return the gradient of ``slice_columns``: the sum over the ranges that a column is in.
 

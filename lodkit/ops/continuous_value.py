@@ -6,7 +6,6 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values
 from ..base.errors import ShapeMismatchError
-from ..lod import values_of
 from ..registry import Dense, op
 
 
@@ -46,12 +45,7 @@ def _(x, *, use_cvm=True):
     return x.but(dims=result_shape(x.dims, use_cvm))
 
 
-@continuous_value_model.gradient
-def _(call, grad):
-    return continuous_value_model_grad(call.inputs[0], values_of(grad), **call.attrs)
-
-
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", gradient_of=continuous_value_model)
 def continuous_value_model_grad(x: Dense, grad: Dense, /, *, use_cvm: bool = True) -> Dense:
     """Return the gradient of ``continuous_value_model``; dropped columns get 0.
 

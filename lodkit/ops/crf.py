@@ -7,13 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import check_gradient, check_same_type, native
 from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
-from ..lod import LoDTensor, values_of
+from ..lod import LoDTensor
 from ..registry import Dense, inferred_level, op
 from .sequence_pool import with_outer_levels
 from .shared import plain
-from .shared.types import check_same_type
 
 
 def prepare(on, name, emission, transition, label, level, grad=None):
@@ -154,12 +153,7 @@ def _(emission, transition, label, *, level=-1):
     return emission.but(dims=(-1,), lod_level=inferred_level(emission, level))
 
 
-@linear_chain_crf.gradient
-def _(call, grad):
-    return *linear_chain_crf_grad(*call.inputs, values_of(grad), **call.attrs), None
-
-
-@op
+@op(like=("emission", "transition"), gradient_of=linear_chain_crf)
 def linear_chain_crf_grad(
     emission: LoDTensor, transition: Dense, label: LoDTensor, grad: Dense, /, *, level: int = -1
 ) -> tuple[Dense, Dense]:
@@ -190,11 +184,6 @@ def linear_chain_crf_grad(
         np.subtract.at(by_transition, (2 + y[:-1], y[1:]), g)
     dtype = native(emission.values.dtype)
     return by_emission.astype(dtype), by_transition.astype(dtype)
-
-
-@linear_chain_crf_grad.infer_rule
-def _(emission, transition, label, grad, *, level=-1):
-    return emission.but(lod_level=0), transition
 
 
 @op

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import check_gradient, native
 from ..base.errors import RowIndexError
-from ..lod import LoDTensor, values_of
+from ..lod import LoDTensor
 from ..registry import Dense, inferred_level, op
 from .ctc_align import check_logits
 from .sequence_pool import with_outer_levels
@@ -160,13 +160,7 @@ def _(logits, labels, *, blank=0, norm_by_times=False, zero_infinity=False, leve
     return logits.but(dims=(-1,), lod_level=inferred_level(logits, level))
 
 
-@ctc_loss.gradient
-def _(call, grad):
-    attrs = {name: call.attrs[name] for name in ("blank", "norm_by_times", "level")}
-    return ctc_loss_grad(*call.inputs, values_of(grad), **attrs), None
-
-
-@op(like="logits")
+@op(like="logits", gradient_of=ctc_loss)
 def ctc_loss_grad(
     logits: LoDTensor,
     labels: LoDTensor,

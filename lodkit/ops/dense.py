@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values, integers, mixed_types, native
 from ..base.errors import RowIndexError, ShapeMismatchError, SizeError
-from ..lod import LoDTensor, values_of
+from ..lod import LoDTensor
 from ..registry import Dense, op
 
 # No machine addresses more elements.
@@ -96,14 +96,7 @@ def _(x, weight, bias=None):
     return x.but(dims=(x.dims[0], weight.dims[1]))
 
 
-@fc.gradient
-def _(call, grad):
-    x, weight = call.inputs[:2]
-    grads = fc_grad(values_of(x), weight, values_of(grad))
-    return grads[: len(call.inputs)]
-
-
-@op
+@op(gradient_of=fc)
 def fc_grad(x: Dense, weight: Dense, grad: Dense, /) -> tuple[Dense, Dense, Dense]:
     """Return the gradients of ``fc`` by its input, weight and bias.
 
@@ -121,7 +114,7 @@ def _(x, weight, grad):
     return x, weight, weight.but(dims=weight.dims[1:])
 
 
-@op(rowwise=True)
+@op(rowwise=True, like="x")
 def tanh(x: Dense, /) -> Dense:
     """Return the hyperbolic tangent of every element.
 
@@ -131,7 +124,7 @@ def tanh(x: Dense, /) -> Dense:
     return np.asarray(np.tanh(check_float(x, "tanh").astype(np.float64)), x.dtype)
 
 
-@op(rowwise=True)
+@op(rowwise=True, like="out", gradient_of=tanh)
 def tanh_grad(out: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``tanh`` by its input, from its result.
 
@@ -142,7 +135,7 @@ def tanh_grad(out: Dense, grad: Dense, /) -> Dense:
     return (grad * (1 - out.astype(np.float64) ** 2)).astype(out.dtype)
 
 
-@op(rowwise=True)
+@op(rowwise=True, like="x")
 def relu(x: Dense, /) -> Dense:
     """Return the larger of every element and 0; NaN stays.
 
@@ -152,7 +145,7 @@ def relu(x: Dense, /) -> Dense:
     return np.where(x < 0, 0, check_values(x.dtype, "relu") and x).astype(x.dtype)
 
 
-@op(rowwise=True)
+@op(rowwise=True, like="out", gradient_of=relu)
 def relu_grad(out: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``relu`` by its input, from its result.
 
@@ -163,7 +156,7 @@ def relu_grad(out: Dense, grad: Dense, /) -> Dense:
     return np.where(out > 0, grad, 0).astype(out.dtype)
 
 
-@op(rowwise=True)
+@op(rowwise=True, like="x")
 def sigmoid(x: Dense, /) -> Dense:
     """Return ``1 / (1 + exp(-x))`` of every element, without overflow.
 
@@ -175,7 +168,7 @@ def sigmoid(x: Dense, /) -> Dense:
     return np.asarray(np.where(exact >= 0, 1 / (1 + small), small / (1 + small)), x.dtype)
 
 
-@op(rowwise=True)
+@op(rowwise=True, like="out", gradient_of=sigmoid)
 def sigmoid_grad(out: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``sigmoid`` by its input, from its result.
 
@@ -211,13 +204,7 @@ def _(logits, labels):
     return logits.but(dims=(logits.dims[0], 1))
 
 
-@softmax_with_cross_entropy.gradient
-def _(call, grad):
-    logits, labels = call.inputs
-    return softmax_with_cross_entropy_grad(logits, labels, grad), None
-
-
-@op(rowwise=True, like="logits")
+@op(rowwise=True, like="logits", gradient_of=softmax_with_cross_entropy)
 def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``softmax_with_cross_entropy`` by the logits.
 
@@ -257,13 +244,7 @@ def _(x):
     return x.but(dims=(1,), lod_level=0)
 
 
-@mean.gradient
-def _(call, grad):
-    x = call.inputs[0]
-    return mean_grad(values_of(x), grad)
-
-
-@op(like="x")
+@op(like="x", gradient_of=mean)
 def mean_grad(x: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``mean``: an equal share per element.
 
@@ -272,16 +253,6 @@ def mean_grad(x: Dense, grad: Dense, /) -> Dense:
     """
     check_gradient(grad, (1,))
     return np.full(x.shape, grad[0] / max(x.size, 1), check_float(x, "mean_grad").dtype)
-
-
-def _activation(forward, backward):
-    forward.infer_rule(lambda x: x)
-    backward.infer_rule(lambda out, grad: out)
-    forward.gradient(lambda call, grad: backward(call.outputs[0], grad))
-
-
-for _forward, _backward in ((tanh, tanh_grad), (relu, relu_grad), (sigmoid, sigmoid_grad)):
-    _activation(_forward, _backward)
 
 
 for _operator in (tanh, relu, sigmoid, mean):

@@ -292,12 +292,7 @@ def _(data, lengths):
     return data.but(dims=(-1, *data.dims[1:])), lengths.but(dtype=np.dtype("int64"))
 
 
-@pad_empty_samples.gradient
-def _(call, grad, _):
-    return pad_empty_samples_grad(*call.inputs, grad), None
-
-
-@op(like="data")
+@op(like="data", gradient_of=pad_empty_samples)
 def pad_empty_samples_grad(data: Dense, lengths: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``pad_empty_samples``: that of its result without the rows of empty segments.
 

@@ -97,13 +97,7 @@ def _(table, ids, *, padding_idx=None, is_sparse=True):
     return table.but(type=VarType.LOD_TENSOR, dims=(*ids.dims, *table.dims[1:]), lod_level=ids.lod_level)
 
 
-@lookup_table.gradient
-def _(call, grad):
-    table, ids = call.inputs
-    return lookup_table_grad(table, values_of(ids), grad, **call.attrs)
-
-
-@op
+@op(gradient_of=lookup_table)
 def lookup_table_grad(
     table: Dense, ids: Dense, grad: Dense, /, *, padding_idx: int | None = None, is_sparse: bool = True
 ) -> Dense | SelectedRows:

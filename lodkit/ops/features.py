@@ -34,12 +34,7 @@ def _(*xs):
     return shared.rows_of(xs[0], lod_level=xs[0].lod_level)
 
 
-@merge_features.gradient
-def _(call, grad):
-    return merge_features_grad(values_of(grad), *call.inputs)
-
-
-@op
+@op(like=("xs",), gradient_of=merge_features)
 def merge_features_grad(grad: Dense, /, *xs: LoDTensor) -> tuple:
     """Return the gradients of ``merge_features`` by the values of its inputs.
 
@@ -98,12 +93,7 @@ def _(*xs, presence=None):
     return shared.rows_of(xs[0], lod_level=xs[0].lod_level + 1)
 
 
-@stack_features.gradient
-def _(call, grad):
-    return stack_features_grad(values_of(grad), *call.inputs, presence=call.attrs["presence"])
-
-
-@op
+@op(like=("xs",), gradient_of=stack_features)
 def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing.Any = None) -> tuple:
     """Return the gradients of ``stack_features`` by its inputs: 0 for what is absent.
 
@@ -111,12 +101,6 @@ def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing
     (array([0., 5.]),)
     """
     return shared.scatter_to_sources(shared.sources_of(_stack_present, xs, prepare_stack(xs, presence)[1]), xs, grad)
-
-
-@merge_features_grad.infer_rule
-@stack_features_grad.infer_rule
-def _(grad, *xs, presence=None):
-    return shared.like_inputs(xs)
 
 
 def _pack_present(x, mask):
@@ -153,12 +137,7 @@ def _(x, *, presence):
     return shared.rows_of(x, lod_level=1, drop=2)
 
 
-@pack_features.gradient
-def _(call, grad):
-    return pack_features_grad(call.inputs[0], values_of(grad), presence=call.attrs["presence"])
-
-
-@op(like="x")
+@op(like="x", gradient_of=pack_features)
 def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Dense:
     """Return the gradient of ``pack_features``: 0 for what is absent.
 
@@ -223,12 +202,7 @@ def _(values, *, keys, feature_keys):
     return shared.rows_of(values, lod_level=2)
 
 
-@select_features.gradient
-def _(call, grad):
-    return select_features_grad(call.inputs[0], values_of(grad), **call.attrs)
-
-
-@op(like="values")
+@op(like="values", gradient_of=select_features)
 def select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any, feature_keys: typing.Any) -> Dense:
     """Return the gradient of ``select_features`` by the values: 0 where a key was not read.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import MAX_INT64, check_gradient, check_values
 from ..base.errors import ShapeMismatchError
-from ..lod import LoDTensor, freeze, values_of
+from ..lod import LoDTensor, freeze
 from ..registry import Dense, op
 
 
@@ -139,12 +139,7 @@ def _(x, *, kernels, strides=(1, 1), paddings=(0, 0, 0, 0)):
     return x.but(dims=(rows, columns), lod_level=1)
 
 
-@im2sequence.gradient
-def _(call, grad):
-    return im2sequence_grad(call.inputs[0], values_of(grad), **call.attrs)
-
-
-@op(like="x")
+@op(like="x", gradient_of=im2sequence)
 def im2sequence_grad(
     x: Dense, grad: Dense, /, *, kernels: typing.Any, strides: typing.Any = (1, 1), paddings: typing.Any = (0, 0, 0, 0)
 ) -> Dense:

@@ -6,11 +6,9 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import check_gradient, check_same_type, native
 from ..base.errors import ShapeMismatchError
-from ..lod import values_of
 from ..registry import Dense, op
-from .shared.types import check_same_type
 
 
 def check_layer_norm(x, scale, bias=None, grad=None, *, epsilon):
@@ -67,15 +65,7 @@ def layer_norm(x: Dense, scale: Dense | None = None, bias: Dense | None = None, 
     return (out if bias is None else out + bias).astype(native(x.dtype))
 
 
-@layer_norm.gradient
-def _(call, grad):
-    x, scale, bias = (*call.inputs, None, None)[:3]
-    by_x, by_scale, by_bias = layer_norm_grad(values_of(x), scale, values_of(grad), **call.attrs)
-    grads = by_x, None if scale is None else by_scale, None if bias is None else by_bias
-    return grads[: len(call.inputs)]
-
-
-@op
+@op(gradient_of=layer_norm)
 def layer_norm_grad(
     x: Dense, scale: Dense | None, grad: Dense, /, *, epsilon: float = 1e-5
 ) -> tuple[Dense, Dense, Dense]:

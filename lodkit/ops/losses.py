@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_values, native
+from ..arrays import cast_to, check_gradient, check_same_type, check_values, native
 from ..base.errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
-from .shared.types import check_same_type
 
 
 def check_logits(logits, labels, grad=None):
@@ -110,12 +109,7 @@ def _(x, target):
     return x.but(dims=(1,), lod_level=0)
 
 
-@mean_squared_error.gradient
-def _(call, grad):
-    return mean_squared_error_grad(*map(values_of, call.inputs), grad)
-
-
-@op
+@op(like=("x", "target"), gradient_of=mean_squared_error)
 def mean_squared_error_grad(x: Dense, target: Dense, grad: Dense, /) -> tuple[Dense, Dense]:
     """Return the gradients of ``mean_squared_error`` by x and the target.
 
@@ -125,11 +119,6 @@ def mean_squared_error_grad(x: Dense, target: Dense, grad: Dense, /) -> tuple[De
     x, target = prepare_errors(x, target, grad)
     by_x = (x.astype(np.float64) - target) * (2 * np.float64(grad[0]) / max(x.size, 1))
     return by_x.astype(native(x.dtype)), (-by_x).astype(native(x.dtype))
-
-
-@mean_squared_error_grad.infer_rule
-def _(x, target, grad):
-    return x, target
 
 
 @sigmoid_cross_entropy_with_logits.example

@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import check_gradient, check_values, mixed_types, native
 from ..arrays.sizes import size_products
 from ..base.errors import LoDMismatchError, ShapeMismatchError
-from ..lod import LoDTensor, freeze, values_of
+from ..lod import LoDTensor, freeze
 from ..lod.levels import load_compiled
 from ..registry import Dense, op
 
@@ -77,12 +77,7 @@ def _(x, y, weight):
     return x.but(dims=(-1, 1))
 
 
-@match_matrix.gradient
-def _(call, grad):
-    return match_matrix_grad(*call.inputs, values_of(grad))
-
-
-@op
+@op(like=("x", "y", "weight"), gradient_of=match_matrix)
 def match_matrix_grad(x: LoDTensor, y: LoDTensor, weight: Dense, grad: Dense, /) -> tuple[Dense, Dense, Dense]:
     """Return the gradients of ``match_matrix`` by the rows of x, those of y, and the weight.
 
@@ -99,11 +94,6 @@ def match_matrix_grad(x: LoDTensor, y: LoDTensor, weight: Dense, grad: Dense, /)
         by_y[columns] = np.einsum("tij,atb,ia->jb", g, w, x.values[rows])
         by_weight += np.einsum("tij,ia,jb->atb", g, x.values[rows], y.values[columns].astype(np.float64))
     return by_x.astype(dtype), by_y.astype(dtype), by_weight.astype(dtype)
-
-
-@match_matrix_grad.infer_rule
-def _(x, y, weight, grad):
-    return x.but(lod_level=0), y.but(lod_level=0), weight
 
 
 @match_matrix.example

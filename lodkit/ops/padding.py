@@ -134,13 +134,7 @@ def _(data, lengths, *, max_length=None, pad_value=0.0, return_presence_mask=Fal
     return (packed, data.but(dtype=np.dtype(bool), dims=batch)) if return_presence_mask else packed
 
 
-@pack_segments.gradient
-def _(call, grad, *_):
-    data, lengths = call.inputs
-    return pack_segments_grad(data, lengths, grad, max_length=call.attrs["max_length"]), None
-
-
-@op(like="data")
+@op(like="data", gradient_of=pack_segments)
 def pack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length: int | None = None) -> Dense:
     """Return the gradient of ``pack_segments``: zeros for rows that were cut off.
 
@@ -188,12 +182,7 @@ def _(data, lengths, *, max_length=None):
     return data.but(dims=(-1, *data.dims[2:]))
 
 
-@unpack_segments.gradient
-def _(call, grad):
-    return unpack_segments_grad(*call.inputs, grad, **call.attrs), None
-
-
-@op(like="data")
+@op(like="data", gradient_of=unpack_segments)
 def unpack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length: int | None = None) -> Dense:
     """Return the gradient of ``unpack_segments``: zeros for the padding.
 

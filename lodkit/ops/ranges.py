@@ -263,12 +263,7 @@ def _(items, lengths, ids):
     return _describe_rows(items)
 
 
-@lengths_gather.gradient
-def _(call, grad):
-    return lengths_gather_grad(*call.inputs, grad), None, None
-
-
-@op(like="items")
+@op(like="items", gradient_of=lengths_gather)
 def lengths_gather_grad(items: Dense, lengths: Dense, ids: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``lengths_gather`` by its items: gradients of a segment taken twice add up.
 

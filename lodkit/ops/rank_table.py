@@ -182,12 +182,7 @@ def _(x, table, *, step):
     return x.but(dims=(-1, *x.dims[1:]))
 
 
-@shrink_rnn_memory.gradient
-def _(call, grad):
-    return shrink_rnn_memory_grad(*call.inputs, values_of(grad), **call.attrs), None
-
-
-@op(like="x")
+@op(like="x", gradient_of=shrink_rnn_memory)
 def shrink_rnn_memory_grad(x: Dense | LoDTensor, table: RankTable, grad: Dense, /, *, step: int) -> Dense:
     """Return the gradient of ``shrink_rnn_memory`` by ``x``: zeros for what had ended.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient
+from ..arrays import check_gradient, check_same_type
 from ..base.errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
 from .gru import Layout, join_weight, split_weight
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
-from .shared.types import check_same_type
 
 
 def prepare_gru(x, hidden, weight, bias=None, gates=None, reset=None, grads=(None, None, None)):
@@ -228,7 +227,7 @@ def _(call, *grads):
     return lstm_unit_grad(*map(values_of, (*call.inputs, call.outputs[0], *grads)), **call.attrs)
 
 
-@op
+@op(like=("x", "cell"))
 def lstm_unit_grad(
     x: Dense,
     cell: Dense,
@@ -252,11 +251,6 @@ def lstm_unit_grad(
     gates = g_cell * candidate * slope("sigmoid", input_gate), g_cell * cell * slope("sigmoid", forget_gate)
     rest = g * squashed * slope("sigmoid", output_gate), g_cell * input_gate * slope("tanh", candidate)
     return round_to(np.concatenate([*gates, *rest], axis=1), x.dtype), round_to(g_cell * forget_gate, x.dtype)
-
-
-@lstm_unit_grad.infer_rule
-def _(x, cell, *others, **attrs):
-    return x, cell
 
 
 @gru_unit.example

@@ -7,12 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import check_gradient, check_same_type, native
 from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared.reductions import shares
-from .shared.types import check_same_type
 
 
 def heads_of(shape, num_heads, name="query"):
@@ -136,12 +135,7 @@ def sequence_attention(
     return value.with_values(_round_like(out, value))
 
 
-@sequence_attention.gradient
-def _(call, grad):
-    return sequence_attention_grad(*call.inputs, values_of(grad), **call.attrs)
-
-
-@op
+@op(like=("query", "key", "value"), gradient_of=sequence_attention)
 def sequence_attention_grad(
     query: LoDTensor,
     key: LoDTensor,
@@ -171,11 +165,6 @@ def sequence_attention_grad(
         by_key[seen, h] += np.outer(by_score, q[i, h])
         by_value[seen, h] += np.outer(share, g[i, h])
     return _round_like(by_query, query), _round_like(by_key, key), _round_like(by_value, value)
-
-
-@sequence_attention_grad.infer_rule
-def _(query, key, value, grad, **attrs):
-    return tuple(x.but(lod_level=0) for x in (query, key, value))
 
 
 @sequence_attention.example

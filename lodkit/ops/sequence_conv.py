@@ -6,12 +6,10 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import check_gradient, check_same_type, native
 from ..base.errors import ShapeMismatchError
-from ..lod import LoDTensor, values_of
-from ..lod.windows import edges
+from ..lod import LoDTensor
 from ..registry import Dense, op
-from .shared.types import check_same_type
 
 
 def check_window(start, length):
@@ -19,6 +17,33 @@ def check_window(start, length):
     if length < 1:
         raise ValueError(f"sequence_conv: context_length must be at least 1, got {length}")
     return -(length // 2) if start is None else int(start)
+
+
+def edges(start, length):
+    """Return the number of rows of padding before and after a sequence."""
+    return max(0, -start), max(0, start + length - 1)
+
+
+def clip_start(start, length, rows):
+    """Clip ``start`` to where windows overlap a sequence; with zero padding the result is the same."""
+    return max(-rows - length, min(start, rows))
+
+
+def uses_of_padding(offsets, start, length):
+    """Return rows whose windows, ``t + start`` to ``t + start + length`` for row t, read padding; and their offsets.
+
+    ``rows[ends[u]:ends[u + 1]]`` read padding ``u // length`` at step ``u % length``.
+    """
+    starts, stops = offsets[:-1], offsets[1:]
+    before, behind = edges(start, length)
+    rows, ends = [starts[:0]], [0]
+    for edge in range(before + behind):
+        first = (starts if edge < before else stops) + (edge - before - start)
+        for step in range(length):
+            row = first - step
+            rows.append(row[(starts <= row) & (row < stops)])
+            ends.append(ends[-1] + len(rows[-1]))
+    return np.concatenate(rows), np.array(ends)
 
 
 def check_conv(values, weight, padding, start, length):
@@ -126,13 +151,7 @@ def _(x, filter, padding=None, *, context_start=None, context_length):
     return x.but(dims=(x.dims[0], filter.dims[1]))
 
 
-@sequence_conv.gradient
-def _(call, grad):
-    x, weight, *padding = call.inputs
-    return sequence_conv_grad(x, weight, values_of(grad), *padding, **call.attrs)
-
-
-@op
+@op(like=("x", "filter", "padding"), gradient_of=sequence_conv)
 def sequence_conv_grad(
     x: LoDTensor,
     filter: Dense,
@@ -163,11 +182,6 @@ def sequence_conv_grad(
         else:
             by_padding[0][edge] += by_context[row, step]
     return tuple(d.astype(native(x.dtype)) for d in (by_x, by_filter, *by_padding))
-
-
-@sequence_conv_grad.infer_rule
-def _(x, filter, grad, padding=None, *, context_start=None, context_length):
-    return x.but(lod_level=0), filter, *([] if padding is None else [padding])
 
 
 def check_row_conv(values, weight):
@@ -222,12 +236,7 @@ def row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor:
     return x.with_values(out.astype(native(x.dtype)))
 
 
-@row_conv.gradient
-def _(call, grad):
-    return row_conv_grad(*call.inputs, values_of(grad))
-
-
-@op
+@op(like=("x", "filter"), gradient_of=row_conv)
 def row_conv_grad(x: LoDTensor, filter: Dense, grad: Dense, /) -> tuple[Dense, Dense]:
     """Return the gradients of ``row_conv`` by its rows and its filter.
 
@@ -243,11 +252,6 @@ def row_conv_grad(x: LoDTensor, filter: Dense, grad: Dense, /) -> tuple[Dense, D
             by_x[at] += factors[at - row] * g[row]
             by_filter[at - row] += values[at] * g[row]
     return by_x.astype(native(x.dtype)), by_filter.astype(native(x.dtype))
-
-
-@row_conv_grad.infer_rule
-def _(x, filter, grad):
-    return x.but(lod_level=0), filter
 
 
 def _sequence(dtype):

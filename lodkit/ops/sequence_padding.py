@@ -270,12 +270,7 @@ def _(x, lengths, *, side="right"):
     return x.but(dims=(-1, *x.dims[2:]), lod_level=max(x.lod_level, lengths.lod_level) + 1)
 
 
-@sequence_unpad.gradient
-def _(call, grad):
-    return sequence_unpad_grad(*call.inputs, grad, **call.attrs), None
-
-
-@op(like="x")
+@op(like="x", gradient_of=sequence_unpad)
 def sequence_unpad_grad(
     x: Dense | LoDTensor, lengths: Dense | LoDTensor, grad: Dense, /, *, side: Side = "right"
 ) -> Dense | LoDTensor:

@@ -95,13 +95,7 @@ def _(x, starts=None, stops=None, *, by="stops", wrap=True, clip=False, level=-1
     return rows_of(x, lod_level=x.lod_level + several)
 
 
-@sequence_slice.gradient
-def _(call, grad):
-    x, *ranges = call.inputs
-    return sequence_slice_grad(x, values_of(grad), *ranges, **call.attrs), None, None
-
-
-@op(like="x")
+@op(like="x", gradient_of=sequence_slice)
 def sequence_slice_grad(
     x: LoDTensor,
     grad: Dense,
@@ -180,12 +174,7 @@ def _(x, selected, *, level=0):
     return rows_of(x, lod_level=x.lod_level)
 
 
-@sequence_select.gradient
-def _(call, grad):
-    return sequence_select_grad(*call.inputs, values_of(grad), **call.attrs), None
-
-
-@op(like="x")
+@op(like="x", gradient_of=sequence_select)
 def sequence_select_grad(x: LoDTensor, selected: LoDTensor, grad: Dense, /, *, level: int = 0) -> Dense:
     """Return the gradient of ``sequence_select`` by ``x``: the sum over all copies of each part.
 
@@ -243,12 +232,7 @@ def sequence_sort(
     return _sort_sequences(x, keys, descending, level)
 
 
-@sequence_sort.gradient
-def _(call, grad):
-    return sequence_sort_grad(*call.inputs, values_of(grad), **call.attrs), None
-
-
-@op(like="x")
+@op(like="x", gradient_of=sequence_sort)
 def sequence_sort_grad(
     x: LoDTensor, keys: Dense | LoDTensor, grad: Dense, /, *, descending: bool = False, level: int | None = None
 ) -> Dense:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..arrays import check_gradient, check_values
-from ..lod import LoDTensor, values_of
+from ..lod import LoDTensor
 from ..registry import Dense, op
 from .sequence_cumsum import sequence_cumsum
 from .shared.reductions import log_shares, shares
@@ -82,7 +82,7 @@ def sequence_log_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     return _apply_by_sequence("sequence_log_softmax", log_shares, x, level)
 
 
-@op(like="out")
+@op(like="out", gradient_of=sequence_softmax)
 def sequence_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) -> LoDTensor:
     """Return the gradient of ``sequence_softmax``, from its result: ``(grad - sum(grad * out)) * out``.
 
@@ -92,7 +92,7 @@ def sequence_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) ->
     return _apply_by_sequence("sequence_softmax_grad", lambda y, g: (g - (g * y).sum(axis=0)) * y, out, level, grad)
 
 
-@op(like="out")
+@op(like="out", gradient_of=sequence_log_softmax)
 def sequence_log_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) -> LoDTensor:
     """Return the gradient of ``sequence_log_softmax``, from its result: ``grad - exp(out) * sum(grad)``.
 
@@ -108,16 +108,6 @@ def sequence_log_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1
 def _log_grad(y, g):
     g = np.where(np.isneginf(y), 0, g)
     return g - np.exp(y) * g.sum(axis=0)
-
-
-@sequence_softmax.gradient
-def _(call, grad):
-    return sequence_softmax_grad(call.outputs[0], values_of(grad), level=call.attrs["level"])
-
-
-@sequence_log_softmax.gradient
-def _(call, grad):
-    return sequence_log_softmax_grad(call.outputs[0], values_of(grad), level=call.attrs["level"])
 
 
 for _operator in (sequence_softmax, sequence_log_softmax):

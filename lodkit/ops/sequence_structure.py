@@ -11,7 +11,7 @@ from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .sequence_pool import sequence_pool
-from .shared.features import like_inputs, merge_examples, rows_of
+from .shared.features import merge_examples, rows_of
 from .shared.sequences import add_to_sources, is_ragged, number_rows, pick_parts, prepare_concat
 
 
@@ -95,12 +95,7 @@ def _(x, y, *, ref_level=-1):
     return rows_of(x, lod_level=x.lod_level)
 
 
-@sequence_expand.gradient
-def _(call, grad):
-    return sequence_expand_grad(*call.inputs, values_of(grad), **call.attrs), None
-
-
-@op(like="x")
+@op(like="x", gradient_of=sequence_expand)
 def sequence_expand_grad(x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, ref_level: int = -1) -> Dense:
     """Return the gradient of ``sequence_expand`` by ``x``: the sum over the copies of each row, 0 without copies.
 
@@ -252,12 +247,7 @@ def _(*xs, axis=0, level=0):
     return xs[0].but(dims=dims)
 
 
-@sequence_concat.gradient
-def _(call, grad):
-    return sequence_concat_grad(values_of(grad), *call.inputs, **call.attrs)
-
-
-@op
+@op(like=("xs",), gradient_of=sequence_concat)
 def sequence_concat_grad(grad: Dense, /, *xs: LoDTensor, axis: int = 0, level: int = 0) -> tuple:
     """Return the gradients of ``sequence_concat`` by the values of its inputs.
 
@@ -277,11 +267,6 @@ def sequence_concat_grad(grad: Dense, /, *xs: LoDTensor, axis: int = 0, level: i
     total[sources.ravel()] = np.asarray(grad).ravel()
     ends = np.cumsum([x.values.size for x in xs])
     return tuple(part.reshape(x.shape) for part, x in zip(np.split(total, ends[:-1]), xs, strict=True))
-
-
-@sequence_concat_grad.infer_rule
-def _(grad, *xs, axis=0, level=0):
-    return like_inputs(xs)
 
 
 def _example(dtype):

@@ -220,12 +220,7 @@ def _(x, row, column, *, topks, channel_num):
     return x.but(dims=(row.dims[0], columns), lod_level=row.lod_level)
 
 
-@sequence_topk_avg_pooling.gradient
-def _(call, grad):
-    return sequence_topk_avg_pooling_grad(*call.inputs, values_of(grad), **call.attrs), None, None
-
-
-@op(like="x")
+@op(like="x", gradient_of=sequence_topk_avg_pooling)
 def sequence_topk_avg_pooling_grad(
     x: LoDTensor, row: LoDTensor, column: LoDTensor, grad: Dense, /, *, topks: typing.Any, channel_num: int
 ) -> Dense:

@@ -151,7 +151,7 @@ class Kernel:
         if self.chooses_loops:
             found = self._choose_loops(inputs or self.inputs, attrs)
         else:
-            found = [(function, {}) for function in named_loops(self.function)]
+            found = [(function, {}) for function in named_loops(self.function, self.device_module)]
         kernel = self.with_inputs(inputs) if inputs else self
         return [Loop(function, facts, (kernel, attrs, i)) for i, (function, facts) in enumerate(found)]
 
@@ -210,7 +210,9 @@ def place_of(function):
     return f"{where}:{code.co_firstlineno}"
 
 
-def named_loops(function):
-    """The loops that the code of a launcher names itself."""
+def named_loops(function, on):
+    """The loops that the code of a launcher names itself; of a body for several devices, the loop of this one."""
     names = inspect.getclosurevars(inspect.unwrap(function))
-    return [value for value in {**names.globals, **names.nonlocals}.values() if hasattr(value, "py_func")]
+    values = {**names.globals, **names.nonlocals}.values()
+    values = [value.loop_on(on) if hasattr(value, "loop_on") else value for value in values]
+    return [value for value in values if hasattr(value, "py_func")]

@@ -1,13 +1,15 @@
-"""Many operators in little room: what ``OPS`` shows, without a kernel being loaded for it."""
+"""Operators in Jupyter and as text: what ``OPS`` shows, without a kernel being loaded for it, and the page of one."""
 
 from __future__ import annotations
 
 import itertools
 import textwrap
+from html import escape
 
-from ..base.markup import box, code, table
-from .docstrings import brief, mark_code
+from ..base.markup import box, code, details, folded, table
+from .docstrings import brief, describe_section, mark_code, paragraphs, sections, summary
 from .kinds import Dense
+from .representation import places
 
 _LISTED = 40  # operators with a line each, as text
 #: Shows the search box, which stays hidden where scripts do not run, and hides the rows without all of its words.
@@ -76,3 +78,18 @@ def text(ops):
         names = ", ".join(op.name for op in found)
         lines.append(textwrap.fill(names, 100, initial_indent=f"  {family + ':':22}", subsequent_indent=" " * 24))
     return "\n".join(lines)
+
+
+def operator_html(op):
+    """Signature, documentation, an example and the kernels of an operator, as HTML."""
+    more, parts = sections(op)
+    example = parts.pop("Examples", "")
+    headings = [heading for heading in ("Parameters", "Returns", "Raises") if heading in parts]
+    tables = "".join(describe_section(heading, parts[heading]) for heading in headings)
+    documentation = paragraphs(more) + tables
+    return box(
+        f"<p><code>{escape(op.name + str(op.signature))}</code></p><p>{mark_code(summary(op))}</p>",
+        folded("documentation", documentation) if documentation else "",
+        details("example", example, opened=True) if example else "",
+        folded("kernels", table("", ("device", "inputs", "place"), [*places(op)])),
+    )

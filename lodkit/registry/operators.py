@@ -25,6 +25,7 @@ from .calls import MISSING, make_call
 from .catalogue import OPS
 from .catalogue import Registry as Registry
 from .declaring import check_definition
+from .derivatives import write_rule
 from .desc import VarDesc, inferred_level
 from .explaining import by_position
 from .inputs import accept_inputs, check_count, label_of, names_of
@@ -59,7 +60,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         definition: Callable[P, R],
         rowwise: bool | tuple[str, ...] = False,
         updates: bool | tuple[str, ...] = False,
-        like: str | None = None,
+        like: str | tuple[str, ...] | None = None,
     ) -> None:
         functools.update_wrapper(self, definition)
         self.definition, self.name = definition, definition.__name__
@@ -83,7 +84,9 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
         self.kernels, self._few, self._own, self._plans, self._shared, self._loaded = {}, {}, set(), {}, [], set()
         self.gradient_rule = self.example_function = None
-        self.infer_function = self._like((like,) if like else self.updates, hints.get("return") is Dense)
+        names = like if isinstance(like, tuple) else (like,) if like else self.updates
+        several = isinstance(like, tuple)
+        self.infer_function = self._like(names, several, several or hints.get("return") is Dense)
 
     @overload
     def __call__(self, *inputs: P.args, **attrs: P.kwargs) -> R: ...
@@ -171,18 +174,19 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
 
     # -- declaring -------------------------------------------------------------------------------
 
-    def _like(self, names, dense):
+    def _like(self, names, several, dense):
         """Make the rule of ``infer`` of an operator whose results are like some inputs, or one that is no LoDTensor."""
 
         def infer(*descs, **attrs):
             bound = self.signature.bind(*descs, **attrs)
             bound.apply_defaults()
+            given = self._names(descs) if several else self.inputs
+            found = [d for name, d in zip(given, descs, strict=False) if name in names and d is not None]
             if "level" in attrs or "level" in self.defaults:
                 level = bound.arguments["level"]
-                inferred_level(descs[0], -1 if level is None else level)
-            found = (d for name, d in zip(self.inputs, descs, strict=False) if name in names and d is not None)
+                inferred_level((found if several else descs)[0], -1 if level is None else level)
             found = tuple(d.but(lod_level=0) if dense else d for d in found)
-            return found[0] if len(found) == 1 else found
+            return found[0] if len(found) == 1 and not several else found
 
         return infer if names else None
 
@@ -266,10 +270,10 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         return representation.text(self)
 
     def _repr_html_(self):
-        from .page import html
+        from .listing import operator_html
 
         self._load_all()
-        return html(self)
+        return operator_html(self)
 
     def __reduce__(self):
         return operator.getitem, (OPS, self.name)
@@ -290,7 +294,8 @@ def op(
     *,
     rowwise: bool | tuple[str, ...] = False,
     updates: bool | tuple[str, ...] = False,
-    like: str | None = None,
+    like: str | tuple[str, ...] | None = None,
+    gradient_of: Op | None = None,
     takes: Callable[..., Any] | None = None,
     returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Op[P, T]: ...
@@ -301,11 +306,12 @@ def op(
     *,
     rowwise: bool | tuple[str, ...] = False,
     updates: bool | tuple[str, ...] = False,
-    like: str | None = None,
+    like: str | tuple[str, ...] | None = None,
+    gradient_of: Op | None = None,
     takes: Callable[..., Any] | None = None,
     returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Callable[[Callable[P, T]], Op[P, T]]: ...
-def op(definition=None, /, *, rowwise=False, updates=False, like=None, takes=None, returns=None):
+def op(definition=None, /, *, rowwise=False, updates=False, like=None, gradient_of=None, takes=None, returns=None):
     """Make an operator from a definition, and register it in ``lodkit.OPS``.
 
     Parameters
@@ -317,8 +323,12 @@ def op(definition=None, /, *, rowwise=False, updates=False, like=None, takes=Non
         the names of some.
     updates : bool or tuple of str
         Inputs are updated in place and returned: the first one for True, or the names of some.
-    like : str, optional
-        Input whose description ``infer`` gives to the result. Operators that update give those of what they update.
+    like : str or tuple of str, optional
+        Input whose description ``infer`` gives to the result, or those of several results. Operators that update give
+        those of what they update. Arrays have no levels, whatever the input has.
+    gradient_of : Op, optional
+        Operator whose gradient this one computes, by the first of its inputs: from inputs and attributes of the same
+        names, the first result ``out`` and the gradient by it, ``grad``.
     takes : callable, optional
         ``takes(inputs, attrs)`` makes inputs and attributes of the operator of what a call is given.
     returns : tuple or callable, optional
@@ -327,11 +337,13 @@ def op(definition=None, /, *, rowwise=False, updates=False, like=None, takes=Non
     """
     kinds = {"rowwise": rowwise, "updates": updates, "like": like}
     if definition is None:
-        return functools.partial(op, **kinds, takes=takes, returns=returns)
+        return functools.partial(op, **kinds, gradient_of=gradient_of, takes=takes, returns=returns)
     check_definition(definition, OPS)
     adapted = functools.partial(AdaptedOp, takes=takes, returns=returns)  # type: ignore[arg-type]
     make = adapted if takes or returns else UpdatingOp if updates else Op
     OPS[definition.__name__] = made = make(definition, **kinds)
+    if gradient_of:
+        gradient_of.gradient(write_rule(gradient_of, made))
     return made
 
 

@@ -8,9 +8,11 @@ must be aligned to their size, at most 16 bytes. Every function has a Python bod
 from __future__ import annotations
 
 import functools
+import operator
 
 import numpy as np
 from llvmlite import ir
+from numba.extending import models
 
 from ...jit import simd
 from ...jit.llvm.vectors import COMPUTE_DTYPE, Vector, VectorModel, convert, splat
@@ -28,6 +30,21 @@ def load(values, at, width):
 def number(values, at):
     """Load the element ``values[at]``, upcast; nothing may write to it during the launch."""
     return load(values, at, 1)[0]
+
+
+class _Constant:
+    """What ``constant`` gives to a body that is not compiled."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __getitem__(self, at):
+        return number(self.values, at)
+
+
+def constant(values):
+    """An argument of which ``values[at]`` is ``number(values, at)``, if it is an array; else the number itself."""
+    return values if isinstance(values, np.generic | int) else _Constant(values)
 
 
 def load_where(there, values, at, width):
@@ -119,6 +136,15 @@ def _bind():
     intrinsic, overload = extending.intrinsic, extending.overload
     extending.register_model(Vector)(VectorModel)
 
+    class Constant(types.Type):
+        """A pointer to elements that nothing may write to during the launch."""
+
+        def __init__(self, dtype):
+            self.dtype = dtype
+            super().__init__(f"constant {dtype}*")
+
+    extending.register_model(Constant)(models.PointerModel)
+
     def vector_of(pointer, width):
         return Vector(getattr(types, COMPUTE_DTYPE[str(pointer.dtype)]), width)
 
@@ -184,6 +210,23 @@ def _bind():
     def _number(values, at):
         read = loader(1, True)
         return lambda values, at: simd.lane(read(values, at), 0)
+
+    @intrinsic
+    def as_constant(typing, values):
+        return Constant(values.dtype)(values), lambda context, builder, signature, args: args[0]
+
+    @overload(constant)
+    def _constant(values):
+        if isinstance(values, types.CPointer):
+            return lambda values: as_constant(values)
+        return lambda values: values
+
+    @overload(operator.getitem)
+    def _constant_number(values, at):
+        if isinstance(values, Constant):
+            read = loader(1, True)
+            return lambda values, at: simd.lane(read(values, at), 0)
+        return None
 
     @overload(load_written, prefer_literal=True)
     def _load_written(values, at, width):

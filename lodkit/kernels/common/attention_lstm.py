@@ -15,7 +15,7 @@ from ...lod.offsets import lengths_to_offsets
 from ...ops.attention_lstm import prepare
 from ...ops.shared.recurrent import Steps
 from ...registry import Dense
-from .gate_activations import activate
+from .array_api import activate
 
 
 def _sort_by_length(offsets, order):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...jit import jitable
 from ...ops import hashing as ops
+from .loops import number_cells
 
 P1, P2, P3 = np.uint64(0x9E3779B185EBCA87), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
 P4, P5 = np.uint64(0x85EBCA77C2B2AE63), np.uint64(0x27D4EB2F165667C5)
@@ -62,6 +63,12 @@ def xxh64(x, row, columns, small, seed):
     return total ^ (total >> np.uint64(32))
 
 
+@number_cells
+def _hash_by_seed(row, seed, x, columns, small, bound):
+    """The hash by a seed, below ``bound``, of a row of ids, ``small`` ones as int32."""
+    return np.int64(xxh64(x, row, columns, small, np.uint64(seed)) % np.uint64(bound))
+
+
 @ops.hash_rows.kernel("cpu", "cuda")
 def hash_rows(on, x, /, *, num_hash, mod_by, dtype, out=None):
     shape, result = ops.check_hash(x.shape, num_hash, mod_by, dtype)
@@ -71,5 +78,9 @@ def hash_rows(on, x, /, *, num_hash, mod_by, dtype, out=None):
     x = on.integers(x, "x")
     out = on.output(shape, result, out, x)
     if out.size:
-        on.hashing.fill(x.reshape(-1), x.shape[1], small, num_hash, mod_by, out.reshape(-1))
+        ids, columns = x.reshape(x.size), x.shape[1]
+        # Uncompiled, products are taken modulo 2**64.
+        with np.errstate(over="ignore"):
+            args = ids, columns, int(small), mod_by
+            _hash_by_seed(on)(x, out.size, num_hash, *args, out=out, work=columns + 8)
     return out

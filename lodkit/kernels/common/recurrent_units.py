@@ -9,7 +9,7 @@ from ...arrays import native
 from ...ops.recurrent_units import prepare_gru, prepare_lstm
 from ...ops.shared.recurrent import gate_type
 from ...registry import Dense
-from .gate_activations import slope
+from .array_api import slope
 from .gates import number_functions
 from .gru import split_weight
 from .recurrent import bias_row, to_contiguous

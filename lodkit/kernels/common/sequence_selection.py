@@ -33,37 +33,16 @@ def _plan_slice(on, x, starts, stops, by, wrap, clip, level):
     return plan_ranges(x, level + 1, first, last, (*above, freeze(cut)))
 
 
+Numbers = Dense | LoDTensor | None
+
+
 @ops.sequence_slice.kernel("cpu", "cuda")
-def sequence_slice(
-    on,
-    x: LoDTensor,
-    starts: Dense | LoDTensor | None,
-    stops: Dense | LoDTensor | None,
-    /,
-    *,
-    by,
-    wrap,
-    clip,
-    level,
-    out=None,
-):
+def sequence_slice(on, x: LoDTensor, starts: Numbers, stops: Numbers, /, *, by, wrap, clip, level, out=None):
     return gather_by_plan(on, _plan_slice(on, x, starts, stops, by, wrap, clip, level), out)
 
 
 @ops.sequence_slice_grad.kernel("cpu", "cuda")
-def sequence_slice_grad(
-    on,
-    x: LoDTensor,
-    grad,
-    starts: Dense | LoDTensor | None,
-    stops: Dense | LoDTensor | None,
-    /,
-    *,
-    by,
-    wrap,
-    clip,
-    level,
-):
+def sequence_slice_grad(on, x: LoDTensor, grad, starts: Numbers, stops: Numbers, /, *, by, wrap, clip, level):
     return gather_grad(on, _plan_slice(on, x, starts, stops, by, wrap, clip, level), grad)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...jit import jitable, parallel_kernel, prange, simd
-from ..common.ctc_steps import LOWEST_LOG, log_add, step
+from ..common.ctc_loss import LOWEST_LOG, log_add, step
 
 # Several registers: exp and log are long chains, which overlap.
 LANES = 32

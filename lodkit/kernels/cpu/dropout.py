@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import matrix
 from ...jit import jitable, parallel_kernel, prange, settings, simd
-from ..common.splitmix import bits_of
+from ..common.dropout import bits_of
 
 bits_of = jitable(bits_of, inline=True)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import native
 from ...jit import jitable, parallel_kernel, prange, simd
-from ..common.lstm_cell import step, step_grad
+from ..common.gates import step_lstm, step_lstm_grad
 
 LANES = 16
 # An element counts as this number of elements of other kernels when threads are chosen.
@@ -35,7 +35,7 @@ def _lstm(x, cell, forget_bias, new, hidden):
     for r in prange(len(cell)):
         for j in range(0, cell.shape[1], LANES):
             input_gate, forget_gate, output_gate, candidate = _gates(x, r, j, forget_bias)
-            c, h = step(input_gate, forget_gate, output_gate, candidate, _load(cell, r, j))
+            c, h = step_lstm(input_gate, forget_gate, output_gate, candidate, _load(cell, r, j))
             simd.store_first(new, r, j, c, cell.shape[1] - j)
             simd.store_first(hidden, r, j, h, cell.shape[1] - j)
 
@@ -46,7 +46,7 @@ def _lstm_grad(x, cell, forget_bias, new, by_new, by_hidden, by_x, by_cell):
         for j in range(0, cell.shape[1], LANES):
             input_gate, forget_gate, output_gate, candidate = _gates(x, r, j, forget_bias)
             known = _load(cell, r, j), _load(new, r, j), _load(by_new, r, j), _load(by_hidden, r, j)
-            a, b, c, d, e = step_grad(
+            a, b, c, d, e = step_lstm_grad(
                 input_gate, forget_gate, output_gate, candidate, known[0], known[1], known[2], known[3]
             )
             simd.store_first(by_x, 4 * r, j, a, cell.shape[1] - j)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import matrix, native, upcast
 from ...jit import advance, parallel_kernel, prange, segment_of, settings, simd
-from ...lod.windows import clip_start, edges, uses_of_padding
+from ...ops.sequence_conv import clip_start, edges, uses_of_padding
 from .primitives.reduce import reduce_into
 from .primitives.templates import row_kernel
 

@@ -12,7 +12,7 @@ from ...arrays.cuda import cuda, device, launch, vector
 from ...arrays.sizes import size_products, total_size
 from ...jit import simd
 from ...lod.offsets import lengths_to_offsets, segment_numbers
-from ..common.ctc_steps import LOWEST_LOG, log_add, step
+from ..common.ctc_loss import LOWEST_LOG, log_add, step
 from .primitives.offsets import offsets_like
 
 THREADS = 64

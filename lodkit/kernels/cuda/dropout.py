@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...arrays.cuda import device, elementwise, vector
 from ...jit import simd
-from ..common import splitmix
+from ..common import dropout
 
-bits_of = device(splitmix.bits_of)
+bits_of = device(dropout.bits_of)
 
 
 @elementwise

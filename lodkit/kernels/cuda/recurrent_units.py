@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...arrays.cuda import device, elementwise, vector
 from ...jit import simd
-from ..common import lstm_cell
+from ..common import gates
 
-step, step_grad = device(lstm_cell.step), device(lstm_cell.step_grad)
+step_lstm, step_lstm_grad = device(gates.step_lstm), device(gates.step_lstm_grad)
 
 
 @elementwise
@@ -15,7 +15,7 @@ def _lstm(i, x, cell, forget_bias, size, new, hidden):
     forget_gate = vector.load(x, at + size, 1)
     forget_gate = simd.add(forget_gate, simd.like(forget_gate, forget_bias))
     output_gate, candidate = vector.load(x, at + 2 * size, 1), vector.load(x, at + 3 * size, 1)
-    c, h = step(vector.load(x, at, 1), forget_gate, output_gate, candidate, vector.load(cell, i, 1))
+    c, h = step_lstm(vector.load(x, at, 1), forget_gate, output_gate, candidate, vector.load(cell, i, 1))
     vector.store(new, i, c)
     vector.store(hidden, i, h)
 
@@ -32,7 +32,7 @@ def _lstm_grad(i, x, cell, forget_bias, size, new, by_new, by_hidden, by_x, by_c
     forget_gate = simd.add(forget_gate, simd.like(forget_gate, forget_bias))
     output_gate, candidate = vector.load(x, at + 2 * size, 1), vector.load(x, at + 3 * size, 1)
     known = vector.load(cell, i, 1), vector.load(new, i, 1), vector.load(by_new, i, 1), vector.load(by_hidden, i, 1)
-    a, b, c, d, e = step_grad(
+    a, b, c, d, e = step_lstm_grad(
         vector.load(x, at, 1), forget_gate, output_gate, candidate, known[0], known[1], known[2], known[3]
     )
     vector.store(by_x, at, a)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays.cuda import convert, copy_elements, cuda, elementwise, fill, launch, vector, view
 from ...jit import simd
-from ...lod.windows import clip_start, uses_of_padding
+from ...ops.sequence_conv import clip_start, uses_of_padding
 from .primitives.offsets import offsets_like
 from .primitives.reduce import group_of, reduce_rows, width_of
 from .primitives.row_kernels import advance, segment_of

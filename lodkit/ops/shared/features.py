@@ -138,7 +138,3 @@ def scatter_to_sources(sources, xs, grad):
 
 def rows_of(x, *, lod_level, drop=1):
     return VarDesc("", x.type, x.dtype, (-1, *x.dims[drop:]), lod_level)
-
-
-def like_inputs(xs):
-    return tuple(x.but(lod_level=0) for x in xs)

@@ -8,11 +8,10 @@ import typing
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values, native
+from ...arrays import check_gradient, check_same_type, check_values, native
 from ...base.errors import LodkitError, ShapeMismatchError
 from ...lod.levels import load_compiled
 from ...registry import inferred_level
-from .types import check_same_type
 
 Activation = typing.Literal["identity", "relu", "sigmoid", "tanh"]
 #: Kernels know an activation by its number here.

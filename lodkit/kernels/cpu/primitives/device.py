@@ -76,6 +76,11 @@ def structure(x):
     return x
 
 
+def send_offsets(like, offsets):
+    """Checked offsets of a LoDTensor on the device of ``like``, once."""
+    return offsets
+
+
 def namespace_and_arrays(*arrays):
     """Functions under the names of the array API, and the arrays in the type in which they are computed."""
     return np, *map(upcast, arrays)
@@ -104,10 +109,11 @@ HOMES = {
     "gradients": ("values_grad", "weights_grad"),
     "jitter": ("jitter",),
     "map_rows": ("map_rows",),
-    "matrices": ("columns_of", "matmul", "matmul_ahead"),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
     "norms": ("squared_norm", "stepped_loop", "stepped_norms"),
+    "products": ("columns_of", "matmul", "matmul_ahead"),
     "reduce": ("reduce_into", "reduce_loop", "reduce_with_index"),
+    "templates": ("loop_of", "numbers_of"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("group_rows", "sort_rows"),
     "update": (

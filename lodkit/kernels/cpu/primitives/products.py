@@ -1,4 +1,6 @@
-"""Products of small matrices inside kernels: a tile of results stays in registers, the right factor in panels.
+"""Matrix products: by NumPy's BLAS, whose bits may depend on its threads, and of small matrices inside kernels.
+
+Inside kernels a tile of results stays in registers, the right factor in panels.
 
 Panels are as many columns as a vector has lanes, each panel's rows end to end: element (k, j) lies in row
 ``j // W * stride + k``, lane ``j % W``.
@@ -9,12 +11,18 @@ from __future__ import annotations
 import functools
 import types
 
+import numpy as np
+
 from ....jit import jitable, simd
 
 #: Rows of results in registers at once, each one vector: 6 fill the registers of AVX2 with room for the factors.
 ROWS = 6
 TRANSPOSED_COLUMNS = 4
 LANES = {"float32": 16, "float64": 8}
+# BLAS packs the matrix first, which takes longer than the products of a few vectors with it.
+MAX_VECTOR_ROWS = 7
+# Bytes of products that are made before they are used, while they are in the cache.
+BLOCK = 1 << 20
 
 
 @functools.cache
@@ -113,3 +121,29 @@ def _pack_turned(width):
                     simd.store(out, at + k, i, simd.load(x, min(first + r + i, last), j + k, 1))
 
     return pack_turned
+
+
+def matmul(a, b, out=None, transpose=""):
+    """The product of two matrices; ``transpose`` names one to transpose, left or right. Filled into ``out``."""
+    a, b = a.T if transpose == "left" else a, b.T if transpose == "right" else b
+    if out is None:
+        return np.matmul(a, b)
+    if len(a) > MAX_VECTOR_ROWS:
+        return np.dot(a, b, out=out)
+    for i in range(len(a)):
+        np.dot(a[i], b, out=out[i])
+    return out
+
+
+def matmul_ahead(a, b, ready, needed, out):
+    """Fill rows of ``out`` behind the ``ready`` ones with ``a @ b``, up to ``needed`` or further. Returns how far."""
+    if needed <= ready:
+        return ready
+    stop = min(len(a), max(needed, ready + BLOCK // max(1, out.strides[0])))
+    np.dot(a[ready:stop], b, out=out[ready:stop])
+    return stop
+
+
+def columns_of(x, start, stop):
+    """Some columns of a matrix, for ``matmul``."""
+    return x[:, start:stop]

@@ -8,7 +8,14 @@ which ``simd.load`` and ``simd.store`` convert.
 
 from __future__ import annotations
 
-from ....jit import jitable, lower_bound, parallel_kernel, prange, segments_in
+import numpy as np
+
+from ....jit import jitable, lower_bound, parallel_kernel, prange, segment_of, segments_in, settings
+from ...common.loops import write_loop
+
+INT64 = np.dtype(np.int64)
+# Numbers that a thread makes at a time.
+CHUNK = 1 << 12
 
 
 def row_kernel(body, width=0):
@@ -91,3 +98,64 @@ def segment_kernel(body, width):
                     )
 
     return kernel
+
+
+#: By walk: what a loop knows of sizes, the place of a number, and the lines around the call of the body.
+_LOOPS = {
+    "element": ("", "i", "for i in prange(size):", "    {call}body(i, {args})"),
+    "cell": (
+        "columns, ",
+        "i * columns + j",
+        "for i in prange(size // columns):",
+        "    for j in range(columns):",
+        "        {call}body(i, j, {args})",
+    ),
+    "row": (
+        "offsets, ",
+        "i",
+        "for c in prange((size + CHUNK - 1) // CHUNK):",
+        "    first, last = c * CHUNK, min(size, (c + 1) * CHUNK)",
+        "    s = segment_of(offsets, first)",
+        "    while first < last:",
+        "        stop = min(offsets[s + 1], last)",
+        "        for i in range(first, stop):",
+        "            {call}body(i, s, offsets, {args})",
+        "        first, s = stop, s + 1",
+    ),
+}
+
+
+def _kernel(body, walk, sizes, put, *lines):
+    _, _, *loop = _LOOPS[walk]
+    scope = {"body": jitable(body, inline=True, nrt=False), "prange": prange, "segment_of": segment_of, "CHUNK": CHUNK}
+    return parallel_kernel(write_loop(body, walk, sizes, put, [*lines, *loop], scope))
+
+
+def loop_of(body, walk, writes):
+    """Make ``run(n, *args)`` of a body of ``kernels/common/loops.py``. An iteration counts as ``work`` elements."""
+    kernel = _kernel(body, walk, f"size, {_LOOPS[walk][0]}", "")
+
+    def run(n, *args, work=1):
+        if n:
+            kernel(n * work, n, *args)
+
+    run.loop = kernel
+    return run
+
+
+def numbers_of(body, walk):
+    """Make ``run(like, n, *args, out=None)`` of a body: n numbers, in a new vector of int64 without ``out``."""
+    sizes, at, *_ = _LOOPS[walk]
+    kernel = _kernel(body, walk, sizes, f"out[{at}] = ", "size = out.size")
+    compiled = kernel.compiled
+
+    def run(like, n, *args, out=None, work=1):
+        numbers = np.empty(n, INT64) if out is None else out.reshape(-1)
+        if n * work >= settings.parallel_from:
+            kernel(n * work, *args, numbers)
+        elif n:
+            compiled(*args, numbers)
+        return numbers if out is None else out
+
+    run.loop = kernel
+    return run

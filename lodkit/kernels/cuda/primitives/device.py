@@ -119,6 +119,11 @@ def to_contiguous(x):
     return view(x)
 
 
+def upcast(x):
+    """A View itself: float16 is its bits, which loads convert."""
+    return x
+
+
 @elementwise
 def _wrap(i, ids, height, out):
     """Count ids that are counted from the end from the start; those before the start stay as they are."""
@@ -141,10 +146,10 @@ HOMES = {
     "gradients": ("sums_of_products", "values_grad", "weights_grad"),
     "indices": ("reduce_with_index",),
     "jitter": ("jitter",),
-    "map_rows": ("map_rows",),
-    "matrices": ("columns_of", "matmul", "matmul_ahead"),
+    "map_rows": ("loop_of", "map_rows", "numbers_of"),
+    "matrices": ("columns_of", "matmul", "matmul_ahead", "squared_norm", "stepped_loop", "stepped_norms"),
     "merge": ("dense_rows", "group_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
-    "norms": ("squared_norm", "stepped_loop", "stepped_norms"),
+    "offsets": ("send_offsets",),
     "reduce": ("reduce_into", "reduce_loop"),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": (

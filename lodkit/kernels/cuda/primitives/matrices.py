@@ -1,8 +1,9 @@
-"""Matrix products by the array library."""
+"""Matrix products and norms by the array library; norms synchronise with the device."""
 
 from __future__ import annotations
 
-from ....arrays.cuda import convert, copy_elements, view
+from ....arrays.cuda import convert, copy_elements, memory, view
+from .update import dense_loop, update_all
 
 
 def matmul(a, b, out=None, transpose=""):
@@ -25,3 +26,20 @@ def columns_of(x, start, stop):
     """Some columns of a matrix, for ``matmul``."""
     xp = x.library.namespace()
     return view(xp.asarray(x.array)[:, start:stop])
+
+
+def squared_norm(x):
+    """The sum of all squares, in double precision."""
+    return memory.norm(view(x).array) ** 2
+
+
+def stepped_loop(rule, param, states, grad):
+    """The loop of ``stepped_norms``, and the elements that each thread steps at once."""
+    return dense_loop(rule, param, states, grad)
+
+
+def stepped_norms(rule, param, states, grad):
+    """The squared norms of a parameter and of what a rule, which leaves the states alone, makes of it."""
+    stepped = convert(param, param.dtype, new=True)
+    update_all(rule, stepped, states, grad)
+    return squared_norm(param), squared_norm(stepped)

@@ -57,6 +57,11 @@ def offsets_like(array, offsets):
     return offsets if type(offsets) is Offsets else _find_or_send(_with_tiles, array, offsets, settings.tile_rows)
 
 
+def send_offsets(like, offsets):
+    """Checked offsets of a LoDTensor on the device of ``like``, once."""
+    return offsets_like(like, offsets).offsets
+
+
 def send_once(array, numbers):
     """NumPy's numbers that nobody changes, on the device of ``array``, for its stream."""
     return _find_or_send(View.send, array, numbers)
