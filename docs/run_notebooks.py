@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pathlib
+import re
 import sys
 import tempfile
 import time
@@ -17,6 +18,7 @@ import time
 import lodkit.registry.explanation
 
 NOTEBOOKS = pathlib.Path(__file__).parent / "notebooks"
+ENTRY = re.compile(r"\b[0-9a-f]{40}\.nbc")  # of the cache of compiled code: named by the CPU, too
 PICTURES = ("image/png", "image/svg+xml")
 
 
@@ -65,7 +67,7 @@ def tidy(notebook):
         told = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
         for output in cell.get("outputs", ()):
             for kind in {"text/plain", "text/html"} & set(output.get("data", {})):
-                output.data[kind] = output.data[kind].replace(cache, "~/.cache/lodkit")
+                output.data[kind] = ENTRY.sub("ENTRY.nbc", output.data[kind].replace(cache, "~/.cache/lodkit"))
             for kind in PICTURES:
                 if kind in output.get("data", {}):
                     told = output.metadata.get(kind, {}).get("alt", told)

@@ -103,7 +103,7 @@ class Kernel:
         self.__name__, self.__wrapped__, self.contract, self.inputs = function.__name__, function, contract, inputs
 
     def __reduce__(self):
-        return kernel_of, (self.op, self.device, self.key, self.inputs)
+        return kernel_of, (self.op, self.device, self.key, self.inputs, self.contract is not None)
 
     def with_inputs(self, inputs):
         """Return this kernel as the one of a call with some inputs."""
@@ -193,9 +193,13 @@ class Kernel:
         return f"{text}, which launches {loop!r}" if loop else text
 
 
-def kernel_of(op, device, key, inputs):
-    """The kernel of an operator for a device and the kinds of ``key``, as ``select`` gives it for some inputs."""
-    return op._find(device, key).with_inputs(inputs)
+def kernel_of(op, device, key, inputs, few):
+    """The kernel of an operator for a device and the kinds of ``key``, as ``select`` gives it for some inputs.
+
+    The one for few sequences, or the one for all calls of these kinds.
+    """
+    kernel = op._find(device, key)
+    return (op._few[key] if few else kernel).with_inputs(inputs)
 
 
 def loop_of(kernel, attrs, number):
