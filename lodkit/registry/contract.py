@@ -48,6 +48,8 @@ class Contract:
             if hint in (FewSequences, FewRows):
                 tests += _write_size_tests(i, name, x, first)
                 first = first or (i, name)
+            elif x is not None and hint is type(None):
+                tests.append(("False", f"{name} is not given"))
             elif x is not None and hasattr(hint, "__metadata__"):
                 tests.append(_write_vector_test(i, name, x, hint.__metadata__[0]))
         for name, served in self.attrs.items():
