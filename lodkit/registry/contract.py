@@ -97,7 +97,7 @@ def names_in_tests():
     """Return what tests name, beside inputs and attributes."""
     from ..jit import settings
 
-    dtypes = {"bool_dtype": np.dtype(bool), "int64_dtype": np.dtype(np.int64)}
+    dtypes = {f"{name}_dtype": np.dtype(name) for name in ("bool", "int64", "uint8")}
     return {"settings": settings, "value_types": VALUE_TYPES, **dtypes}
 
 
