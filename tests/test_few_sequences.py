@@ -28,6 +28,7 @@ FEW = {
     "sequence_concat": ((X, X), 8),
     "sequence_expand": ((X, TWICE), 8),
     "sequence_slice": ((X, np.zeros(3, np.int64)), 8),
+    "sequence_pad": ((X,), 9),
     "sequence_unpad": ((PADDED, LENGTHS), 7),
 }
 
@@ -72,6 +73,7 @@ def test_the_kernel_for_few_sequences_says_why_it_is_not_chosen():
     assert reason(lodkit.sequence_concat, *[X] * 3) == "there are 2 inputs"
     assert reason(lodkit.sequence_concat, X, X, axis=1) == "axis is 0"
     assert reason(lodkit.sequence_unpad, PADDED, LENGTHS, side="left") == "side is 'right'"
+    assert reason(lodkit.sequence_pad, X, 0.0) == "pad_value is not given"
     assert reason(lodkit.sequence_unpad, PADDED[:, :0], LENGTHS) == "x has 1 to 262,143 numbers"
 
 
@@ -86,7 +88,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", WRONG)
 def test_wrong_data_of_few_sequences_are_explained(name):
     op, (inputs, text) = lodkit.OPS[name], WRONG[name]
     assert op.select(*inputs).contract

@@ -48,6 +48,8 @@ class Contract:
             if hint in (FewSequences, FewRows):
                 tests += _write_size_tests(i, name, x, first)
                 first = first or (i, name)
+            elif x is not None and hint is type(None):
+                tests.append(("False", f"{name} is not given"))
             elif x is not None and hasattr(hint, "__metadata__"):
                 tests.append(_write_vector_test(i, name, x, hint.__metadata__[0]))
         for name, served in self.attrs.items():
@@ -95,7 +97,7 @@ def names_in_tests():
     """Return what tests name, beside inputs and attributes."""
     from ..jit import settings
 
-    dtypes = {"bool_dtype": np.dtype(bool), "int64_dtype": np.dtype(np.int64)}
+    dtypes = {f"{name}_dtype": np.dtype(name) for name in ("bool", "int64", "uint8")}
     return {"settings": settings, "value_types": VALUE_TYPES, **dtypes}
 
 

@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from ...jit import Bytes, Numbers, compile_typed, simd
+from ...jit import Bytes, Numbers, compile_typed, settings, simd
 from ...lod import LoDTensor, freeze
-from ...lod.copy_runs import as_bytes
+from ...lod.copy_runs import FEW_MULTIPLE, as_bytes
 from ...ops import sequence_padding as ops
 from ...ops.sequence_padding import pad_as
-from ...registry import FewRows
+from ...registry import FewRows, FewSequences
 
 
 def pads(pad, values, dtype):
@@ -21,6 +21,28 @@ def pads(pad, values, dtype):
         return 0
     pad = pad_as(pad, dtype)
     return np.stack([pad, pad]) if pad.ndim else pad[()]
+
+
+@compile_typed
+def _fill_slots(source: Bytes, offsets: Numbers, lengths: Numbers, width: int, out: Bytes):
+    """Copy the first ``lengths[s]`` rows of each sequence to its slot of ``width`` rows, and zeros behind them."""
+    slot = len(out) // len(lengths)
+    size = slot // width
+    for s in range(len(lengths)):
+        taken = lengths[s] * size
+        simd.copy(out, s * slot, source, offsets[s] * size, taken)
+        out[s * slot + taken : (s + 1) * slot] = 0
+
+
+@ops.sequence_pad.kernel("cpu")
+def pad_few_sequences(x: FewSequences, pad_value: None, /, *, padded_length, truncate, side: Literal["right"]):
+    (values, offsets), dtype = x, x[0].dtype
+    lengths, width = ops.room_for(offsets, padded_length, truncate)
+    if not 0 < lengths.size * width * values.size < FEW_MULTIPLE * settings.parallel_from * len(values):
+        return NotImplemented
+    out = np.empty((lengths.size, width, *values.shape[1:]), dtype)
+    _fill_slots.code(as_bytes(values, dtype), offsets, lengths, width, as_bytes(out, dtype))
+    return out, lengths
 
 
 @compile_typed
