@@ -15,24 +15,13 @@ import torch
 from torch.autograd import forward_ad
 
 from ...arrays.recorded import state
-from ...arrays.tensors import plain_array_of, refuse_duals
+from ...arrays.tensors import plain_array_of, refuse_duals, shares_storage
 from ...base.errors import LodkitError
 from ...base.tracebacks import shorten
 from ...lod import LoDTensor, SelectedRows
 from ...registry.open_tapes import Call, no_grad
 from . import library
-from .operands import (
-    CONSTANT,
-    PLAIN_FRAME,
-    array,
-    cut,
-    cut_results,
-    join_frames,
-    keep_constants,
-    shares_storage,
-    take_inputs,
-    tensor,
-)
+from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, join_frames, keep_constants, take_inputs, tensor
 
 if TYPE_CHECKING:
     from ...registry.operators import Op, P

@@ -12,7 +12,7 @@ import copy
 import numpy as np
 import torch
 
-from ...arrays.tensors import array_of, plain_array_of, tensor_of
+from ...arrays.tensors import array_of, plain_array_of, shares_storage, tensor_of
 from ...lod import LoDTensor, SelectedRows
 
 PLAIN, RAGGED, ROWS, CONSTANT = range(4)
@@ -157,14 +157,3 @@ def _unshare(x, tensors, taken):
     # An array is a constant that comes back.
     made = tensor(np.array(x) if isinstance(x, np.ndarray) else x)
     return made.clone() if shares_storage(made, tensors) else made
-
-
-def shares_storage(made, tensors):
-    """Whether the memory of a tensor starts in that of another one."""
-    at = made.data_ptr()
-    for t in tensors:
-        storage = t.untyped_storage()
-        start = storage.data_ptr()
-        if start <= at < start + storage.nbytes():
-            return True
-    return False
