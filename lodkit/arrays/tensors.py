@@ -76,9 +76,15 @@ def shares(tensor, array):
     return array.__array_interface__["data"][0] == tensor.data_ptr()
 
 
-def starts_with(tensor, other):
-    """Whether the memory of two tensors starts at one place."""
-    return tensor.data_ptr() == other.data_ptr()
+def shares_storage(tensor, others):
+    """Whether the memory of a tensor starts in that of another one."""
+    at = tensor.data_ptr()
+    for other in others:
+        storage = other.untyped_storage()
+        start = storage.data_ptr()
+        if start <= at < start + storage.nbytes():
+            return True
+    return False
 
 
 def traced_array_of(tensor):

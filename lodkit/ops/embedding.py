@@ -245,13 +245,16 @@ def _(table, ids, weights=None, *, pool="sum", pad_value=0.0, padding_idx=None, 
 @embedding_bag.gradient
 def _(call, grad):
     table, ids, weights = (*call.inputs, None)[:3]
-    grad, weights = values_of(grad), values_of(weights)
-    keep = {k: call.attrs[k] for k in ("pool", "padding_idx")}
+    grad, attrs = values_of(grad), call.attrs
+    weights = None if weights is None else values_of(weights)
+    pool, padding_idx, is_sparse = attrs["pool"], attrs["padding_idx"], attrs["is_sparse"]
     by_table = by_weights = None
     if call.wanted[0]:
-        by_table = embedding_bag_grad(table, ids, grad, weights, is_sparse=call.attrs["is_sparse"], **keep)
+        by_table = embedding_bag_grad(
+            table, ids, grad, weights, pool=pool, padding_idx=padding_idx, is_sparse=is_sparse
+        )
     if weights is not None and call.wanted[2]:
-        by_weights = embedding_bag_weights_grad(table, ids, grad, weights, **keep)
+        by_weights = embedding_bag_weights_grad(table, ids, grad, weights, pool=pool, padding_idx=padding_idx)
     return by_table, None, by_weights
 
 

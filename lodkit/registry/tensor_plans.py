@@ -20,7 +20,7 @@ from .tensors import arrays_of, call_on_arrays, numbers_in, restore, tensor_over
 def call_with_tensors(op, inputs, attrs, values=(), tried=None):
     """Call an operator with tensors by a plan other than ``tried``; the slow way makes one, where none is kept."""
     inputs = fill_absent(op, inputs)
-    key = *types_of(op, inputs), *[type(numbers_in(x)) for x in inputs]
+    key = "tensors", *types_of(op, inputs), *[type(numbers_in(x)) for x in inputs]
     plan = op._plans.get(key)
     if plan is not None and plan is not tried:
         return plan(*inputs, *values)

@@ -127,14 +127,24 @@ def test_an_output_gradient_that_requires_grad():
         assert g.to_dense().sum() == 9
 
 
-@pytest.mark.parametrize("pool", ["sum", "mean"])
-def test_the_short_way_of_bags_has_the_bits_of_the_rule(pool, monkeypatch):
-    w, batch, g = table(), ids(3, 0, 4, 1), torch.randn(4, 3)
-    (short,) = torch.autograd.grad(bridge.embedding_bag(w, batch, pool=pool), w, g)
-    monkeypatch.setattr(bridge.autograd, "SHORTCUTS", {})
-    (rule,) = torch.autograd.grad(bridge.embedding_bag(w, batch, pool=pool), w, g)
-    assert torch.equal(short._values(), rule._values())
-    assert torch.equal(short._indices(), rule._indices())
+@pytest.mark.parametrize("pool", ["sum", "mean", "sqrt"])
+@pytest.mark.parametrize("lengths", [(3, 0, 4, 1), (9000, 0, 20000)])
+def test_the_gradient_of_bags_has_the_bits_of_the_operator(pool, lengths):
+    w, batch, g = table(), ids(*lengths), torch.randn(len(lengths), 3)
+    (found,) = torch.autograd.grad(bridge.embedding_bag(w, batch, pool=pool), w, g)
+    expected = lodkit.embedding_bag_grad(w.detach(), batch, g, pool=pool)
+    assert torch.equal(found._values(), expected.value)
+    assert found._indices().tolist() == [expected.rows.tolist()]
+
+
+@pytest.mark.parametrize("pool", ["sum", "max"])
+def test_ids_that_others_wrote_since_forward_are_checked(pool):
+    w, flat = table(), torch.zeros(5, dtype=torch.int64)
+    y = bridge.embedding_bag(w, bridge.ragged(flat, [2, 3]), pool=pool)
+    # PyTorch does not see the write.
+    flat.numpy()[3] = 1 << 40
+    with pytest.raises(lodkit.RowIndexError, match="1099511627776"):
+        y.sum().backward()
 
 
 def test_differentiating_twice_raises():

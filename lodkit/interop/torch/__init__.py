@@ -35,7 +35,10 @@ def __getattr__(name):
         value = getattr(module, name) if _HOMES[name] else module
         globals()[name] = value
         return value
-    return importlib.import_module(".autograd", __name__).operator(name)
+    found = importlib.import_module(".autograd", __name__).operator(name)
+    if found.differentiates.definition.__module__.startswith("lodkit."):  # no other module can define it anew
+        globals()[name] = found
+    return found
 
 
 def __dir__():

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from ...arrays.recorded import state
-from ...arrays.tensors import refuse_duals
+from ...arrays.tensors import plain_array_of, refuse_duals, shares_storage
 from ...base.errors import LodkitError
 from ...base.tracebacks import shorten
 from ...lod import LoDTensor, SelectedRows
 from ...registry.open_tapes import Call, no_grad
 from . import library
-from .operands import CONSTANT, PLAIN_FRAME, array, arrays_of, cut, cut_results, join_frames, keep_constants, tensor
-from .shortcuts import SHORTCUTS
+from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, join_frames, keep_constants, take_inputs, tensor
 
 if TYPE_CHECKING:
     from ...registry.operators import Op, P
@@ -76,9 +76,8 @@ def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
         return _functions[op]
     if op.gradient_rule is None:
         raise LodkitError(f"{op.name} has no gradient; call lodkit.{op.name} with tensors that do not require grad")
-    reads_outputs = "outputs" in _names_of(op.gradient_rule)
-    compiled = library.overload(op, reads_outputs)
-    adapted = op.full is not op
+    reads_outputs, adapted = "outputs" in _names_of(op.gradient_rule), op.full is not op
+    compiled, unsaved = library.overload(op, reads_outputs), None if reads_outputs else Unsaved(op)
 
     def function(*inputs, **attrs):
         if adapted:
@@ -89,9 +88,9 @@ def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
         try:
             if state.open:
                 with no_grad():
-                    made = _run(op, reads_outputs, inputs, attrs)
+                    made = _run(op, unsaved, inputs, attrs)
             else:
-                made = _run(op, reads_outputs, inputs, attrs)
+                made = _run(op, unsaved, inputs, attrs)
             return op.shown(made, attrs) if adapted else made
         except Exception as error:
             shorten(error)
@@ -101,6 +100,7 @@ def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
     function.__module__ = "lodkit.interop.torch"
     function.__doc__ = op.__doc__
     function.__signature__ = op.signature  # type: ignore[attr-defined]
+    function.differentiates = op  # type: ignore[attr-defined]
     _functions[op] = function
     return function
 
@@ -119,24 +119,25 @@ def _names_of(rule):
     return names
 
 
-def _run(op, reads_outputs, inputs, attrs):
-    frames, tensors = cut(inputs)
+def _run(op, unsaved, inputs, attrs):
+    frames, tensors, inputs = cut(inputs)
     if torch._C._are_functorch_transforms_active():
         raise TypeError(f"{op.name}: torch.func and vmap are not supported; use torch.autograd")
-    refuse_duals(op.name, tensors)
+    if forward_ad._current_level >= 0:
+        refuse_duals(op.name, tensors)
     if torch.is_grad_enabled():
         for t in tensors:
             if t.requires_grad:
-                step = Step(op, keep_constants(frames), attrs, reads_outputs)
+                kept = frames if len(frames) == len(tensors) else keep_constants(frames)
+                step = Step(op, inputs, kept, attrs, unsaved)
                 made = _apply(step, *tensors)
                 if step.results is None:
                     return made
                 return _results(step.results, made if type(made) is tuple else (made,), step.several)
-    arrays = arrays_of(op, frames, tensors)
-    result = op.full(*join_frames(frames, arrays), **attrs)
+    taken, inputs = take_inputs(frames, tensors, inputs)
+    result = op.full(*inputs, **attrs)
     several = type(result) is tuple
-    frames, made = cut_results(result if several else (result,), frames, tensors, arrays)
-    return _results(frames, made, several)
+    return _results(*cut_results(result if several else (result,), tensors, taken), several)
 
 
 def _results(frames, tensors, several):
@@ -147,14 +148,15 @@ def _results(frames, tensors, several):
 class Step:
     """One call, from forward to backward: the operator, its attributes and the frames of inputs and results.
 
-    ``results`` is None for the usual case of one result that is a new array.
+    ``inputs`` are there until forward has read them. ``results`` is None for the usual case of one new tensor.
+    ``unsaved`` is what a gradient rule has for outputs that it does not read; None if it reads them.
     """
 
-    __slots__ = ("attrs", "frames", "op", "reads_outputs", "results", "several")
+    __slots__ = ("attrs", "frames", "inputs", "op", "results", "several", "unsaved")
 
-    def __init__(self, op, frames, attrs, reads_outputs):
-        self.op, self.frames, self.attrs, self.reads_outputs = op, frames, attrs, reads_outputs
-        self.results, self.several = None, False
+    def __init__(self, op, inputs, frames, attrs, unsaved):
+        self.op, self.inputs, self.frames, self.attrs = op, inputs, frames, attrs
+        self.unsaved, self.results, self.several = unsaved, None, False
 
 
 class Recorded(torch.autograd.Function):
@@ -162,25 +164,21 @@ class Recorded(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, step, *tensors):
-        arrays = arrays_of(step.op, step.frames, tensors)
-        result = step.op.full(*join_frames(step.frames, arrays), **step.attrs)
-        ctx.step = step
-        if type(result) is np.ndarray and result.flags.owndata and result.dtype.kind == "f":
-            for t in tensors:
-                if t.dtype is torch.bfloat16:
-                    break
-            else:
-                made = torch.from_numpy(result)
-                if step.reads_outputs:
-                    ctx.save_for_backward(*tensors, made)
-                else:
-                    ctx.save_for_backward(*tensors)
-                return made
-        ctx.set_materialize_grads(False)
-        step.several = type(result) is tuple
-        step.results, made = cut_results(result if step.several else (result,), step.frames, tensors, arrays)
-        ctx.save_for_backward(*tensors, *(made if step.reads_outputs else ()))
-        ctx.mark_non_differentiable(*[t for t in made if not t.is_floating_point()])
+        # PyTorch records nothing here, so that operators take tensors that require grad.
+        taken, inputs = take_inputs(step.frames, tensors, step.inputs)
+        result = step.op.full(*inputs, **step.attrs)
+        ctx.step, step.inputs = step, None
+        if type(result) is torch.Tensor and result.is_floating_point() and not shares_storage(result, tensors):
+            made = (result,)
+        else:
+            ctx.set_materialize_grads(False)
+            step.several = type(result) is tuple
+            step.results, made = cut_results(result if step.several else (result,), tensors, taken)
+            ctx.mark_non_differentiable(*[t for t in made if not t.is_floating_point()])
+        if step.unsaved is None:
+            ctx.save_for_backward(*tensors, *made)
+        else:
+            ctx.save_for_backward(*tensors)
         return made[0] if len(made) == 1 else tuple(made)
 
     @staticmethod
@@ -196,17 +194,13 @@ def _backward(ctx, *grads):
     if grads[0] is None and all(g is None for g in grads):
         return (None,) * (count + 1)
     op, frames = step.op, step.frames
-    if needed[1] and op.name in SHORTCUTS:
-        short = SHORTCUTS[op.name](step, saved, grads[0])
-        if short is not None:
-            return (None, short, *[None] * (count - 1))
-    arrays = [array(t) for t in saved]
-    inputs = join_frames(frames, arrays)
-    outputs = Unsaved(op)
-    if step.reads_outputs:
+    # Most are ordinary tensors: one call less for each.
+    arrays = [array(t) if (a := plain_array_of(t)) is None else a for t in saved]
+    given = [None if g is None else array(g) if (a := plain_array_of(g)) is None else a for g in grads]
+    inputs, outputs = tuple(join_frames(frames, arrays)), step.unsaved
+    if outputs is None:
         outputs = tuple(join_frames(step.results or (PLAIN_FRAME,), arrays[count:]))
-    given = [None if g is None else array(g) for g in grads]
-    call = Call(op, tuple(inputs), {**op.defaults, **step.attrs}, outputs)
+    call = Call(op, inputs, {**op.defaults, **step.attrs}, outputs)
     call.wanted = needed[1:] if count == len(inputs) else _needs_gradients(frames, needed)
     by_result = _gradients_by_result(step.results, given) if step.several else given
     if state.open:
@@ -288,10 +282,11 @@ class Unsaved:
 def _gradient(g, like, others):
     """The gradient of an input as a tensor of its own memory: torch adds to gradients in place."""
     if type(g) is SelectedRows:
-        rows = g._rows
-        plain = type(rows) is np.ndarray
-        rows = torch.from_numpy(rows.reshape(1, -1).copy()) if plain else torch.as_tensor(rows).clone().unsqueeze(0)
-        values = tensor(_copy_if_shared(g.value, others))
+        rows, values = g._rows, _copy_if_shared(g._value, others)
+        if type(rows) is np.ndarray:
+            rows, values = torch.from_numpy(np.array(rows, ndmin=2)), torch.from_numpy(values)
+        else:
+            rows, values = torch.as_tensor(rows).clone().unsqueeze(0), tensor(values)
         if values.dtype is not like.dtype:
             values = values.to(like.dtype)
         return torch.sparse_coo_tensor(rows, values, like.shape, check_invariants=False)

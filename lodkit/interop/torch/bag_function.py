@@ -18,7 +18,6 @@ from ...lod import SelectedRows
 from ...ops.embedding import embedding_bag_weights_grad
 from .bag_gradient import BagGradient
 from .operands import array
-from .shortcuts import grad_by_id
 
 _numbers = torch.from_numpy
 
@@ -87,10 +86,7 @@ def _backward(ctx, grad):
         return None, by_weights, None
     if kind == "fused":
         return BagGradient.of(shape, bags, plain, factors, mode), by_weights, None
-    if factors is None and mode != "max" and plain.dtype.itemsize > 2:
-        rows = grad_by_id(given, mode, bags._lod[-1], plain.dtype)
-    else:
-        rows = _numbers(cpu.values_grad(table, ids, None, bags._lod[-1], factors, None, given, mode))
+    rows = _numbers(cpu.values_grad(table, ids, None, bags._lod[-1], factors, None, given, mode))
     rows = rows if rows.dtype is dtype else rows.to(dtype)
     by_table = torch.sparse_coo_tensor(_numbers(bags._values.reshape(1, -1)), rows, shape, check_invariants=False)
     if kind != "sparse":

@@ -12,8 +12,7 @@ import copy
 import numpy as np
 import torch
 
-from ...arrays.tensors import array_of, plain_array_of, rounded_like, starts_with, tensor_of
-from ...base.errors import LodkitError
+from ...arrays.tensors import array_of, plain_array_of, shares_storage, tensor_of
 from ...lod import LoDTensor, SelectedRows
 
 PLAIN, RAGGED, ROWS, CONSTANT = range(4)
@@ -29,16 +28,17 @@ def cut(inputs):
         One for each input.
     tensors : list of torch.Tensor
         One for each frame that is no CONSTANT.
+    inputs : list
+        As an operator takes them: sparse tensors as SelectedRows, jagged ones as LoDTensors.
     """
-    frames, tensors = [], []
-    for x in inputs:
+    frames, tensors, inputs = [], [], [*inputs]
+    for i, x in enumerate(inputs):
         if isinstance(x, torch.Tensor):
-            if x.layout is not torch.strided:
-                x = _to_structure(x)
-            else:
+            if x.layout is torch.strided:
                 frames.append(PLAIN_FRAME)
                 tensors.append(x)
                 continue
+            inputs[i] = x = _to_structure(x)
         if type(x) is LoDTensor and isinstance(x._values, torch.Tensor):
             frames.append((RAGGED, (x._lod, x._rows)))
             tensors.append(x._values)
@@ -47,7 +47,7 @@ def cut(inputs):
             tensors.append(x.value)
         else:
             frames.append((CONSTANT, x))
-    return frames, tensors
+    return frames, tensors, inputs
 
 
 def _to_structure(x):
@@ -83,25 +83,22 @@ def join_frames(frames, arrays):
     return values
 
 
+def take_inputs(frames, tensors, inputs):
+    """What an operator takes of inputs that were cut, and tensors in it: on a GPU none that requires grad."""
+    if tensors and tensors[0].is_cuda:
+        tensors = [t.detach() for t in tensors]
+        inputs = join_frames(frames, tensors)
+    return tensors, inputs
+
+
 def array(tensor, name="a tensor"):
     """The memory of a tensor as the kernels take it: a NumPy array on the CPU, the tensor itself on a GPU."""
-    if tensor.requires_grad:
-        tensor = tensor.detach()
     found = plain_array_of(tensor)
-    # On a GPU; bfloat16; lazy negatives.
+    # Requires grad; on a GPU; bfloat16; lazy negatives.
     if found is None:
+        tensor = tensor.detach() if tensor.requires_grad else tensor
         return array_of(tensor, name) if tensor.is_cpu else tensor
     return found
-
-
-def arrays_of(op, frames, tensors):
-    """The memory of the tensors that an operator's inputs were cut into."""
-    try:
-        return [array(t) for t in tensors]
-    except (LodkitError, TypeError):
-        for i, t in zip((i for i, (kind, _) in enumerate(frames) if kind != CONSTANT), tensors, strict=True):
-            array(t, f"{op.name}: {op._label(i)}")
-        raise
 
 
 def tensor(x, like=None):
@@ -130,22 +127,11 @@ def _copy_list(x):
     return copy.deepcopy(x) if isinstance(x, list) else x
 
 
-def constants(frames):
-    """The numbers of inputs that are no tensors."""
-    found = (structure for kind, structure in frames if kind == CONSTANT)
-    return [getattr(x, "_values", getattr(x, "value", x)) for x in found]
-
-
-def cut_results(results, given, tensors, arrays):
+def cut_results(results, tensors, taken):
     """Cut the results of a call into frames and tensors, which share no memory but with an input that is one of them.
 
-    ``given``, ``tensors`` and ``arrays`` are those of the inputs; see ``rounded_like`` for those of bfloat16.
+    ``tensors`` are those of the inputs, ``taken`` what the operator had in their place.
     """
-    like = None
-    for t in tensors:
-        if t.dtype is torch.bfloat16:
-            like = rounded_like([*tensors, *constants(given)])
-            break
     frames, made = [], []
     for x in results:
         if type(x) is LoDTensor and x._values is not None:
@@ -159,18 +145,15 @@ def cut_results(results, given, tensors, arrays):
         else:
             frames.append((CONSTANT, x))
             continue
-        made.append(_unshare(x, tensors, arrays, like))
+        made.append(_unshare(x, tensors, taken))
     return frames, made
 
 
-def _unshare(x, tensors, arrays, like):
+def _unshare(x, tensors, taken):
     """A result as a tensor: an input that comes back as it was given, a copy of what is a part of one."""
-    for i, a in enumerate(arrays):
-        if a is x:
-            return tensors[i]
-    if isinstance(x, np.ndarray):
-        if not x.flags.owndata and any(isinstance(a, np.ndarray) and np.may_share_memory(a, x) for a in arrays):
-            x = x.copy()
-    elif isinstance(x, torch.Tensor) and any(starts_with(t, x) for t in tensors):
-        x = x.clone()
-    return tensor(x, like)
+    for given, t in zip(tensors, taken, strict=True):
+        if t is x:
+            return given
+    # An array is a constant that comes back.
+    made = tensor(np.array(x) if isinstance(x, np.ndarray) else x)
+    return made.clone() if shares_storage(made, tensors) else made

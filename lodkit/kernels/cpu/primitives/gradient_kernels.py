@@ -126,13 +126,29 @@ def weight_sums(weights, offsets):
     return sums
 
 
+@njit
+def _invert(total, root):
+    for s in range(len(total)):
+        x = np.sqrt(total[s]) if root else total[s]
+        total[s] = 1.0 / x if x != 0 else 0.0
+    return total
+
+
 def factors(reduce, offsets, weights, dtype):
-    """Factor of each segment's gradient: 1, 1/n, 1/sqrt(n), or 1 over the sum of its weights."""
+    """Factor of each segment's gradient: 1, 1/n, 1/sqrt(n), or 1 over the sum of its weights; 0 in place of 1/0."""
     if reduce == "sum":
         return np.ones(len(offsets) - 1, dtype)
     total = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
-    total = {"mean": np.asarray, "sqrt": np.sqrt}[reduce](total)
-    return np.divide(1.0, total, out=np.zeros_like(total), where=total != 0).astype(dtype)
+    return _invert(total, reduce == "sqrt").astype(dtype, copy=False)
+
+
+@njit
+def repeat_few(grad, factors, offsets, out):
+    """``out[i] = grad[s] * factors[s]`` for every row i of segment s; without factors a copy of ``grad[s]``."""
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            for d in range(out.shape[1]):
+                out[i, d] = grad[s, d] * factors[s] if len(factors) else grad[s, d]
 
 
 def plain(vector):

@@ -5,14 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from .... import arrays
-from ....arrays import check_values, matrix, upcast
+from ....arrays import FLOATS, check_values, matrix, upcast
 from ....jit import settings
 from ....ops.shared.reductions import check_grad_output
 from .gather import repeat_rows, rows_to_read
-from .gradient_kernels import factors, logsumexp_shares, place, plain, products_of_others, row_products, spread
+from .gradient_kernels import (
+    factors,
+    logsumexp_shares,
+    place,
+    plain,
+    products_of_others,
+    repeat_few,
+    row_products,
+    spread,
+)
 from .reduce import argreduce_rows, width_of
 
 NO_IDS = np.empty(0, np.int64)
+_NO_FACTORS = {np.dtype(kind): np.empty(0, kind) for kind in ("float32", "float64")}
 
 
 def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
@@ -20,11 +30,14 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
 
     Returns an array with one row a row that was reduced.
     """
-    dtype = check_values(values.dtype, "the gradient", floating=True)
+    dtype = values.dtype
+    if dtype not in FLOATS:
+        dtype = check_values(dtype, "the gradient", floating=True)
     rows = len(values) if ids is None else len(ids)
-    check_grad_output(values, offsets, out, grad)
-    g = matrix(upcast(grad.astype(dtype, copy=False)))
-    shape = (rows, *values.shape[1:])
+    if out is not None or grad.shape != (len(offsets) - 1, *values.shape[1:]):
+        check_grad_output(values, offsets, out, grad)
+    g = grad if grad.dtype is dtype else grad.astype(dtype, copy=False)
+    g = matrix(g if dtype in _NO_FACTORS else upcast(g))
     if reduce in ("max", "min", "first", "last"):
         result = np.zeros((rows, g.shape[1]), g.dtype)
         place(g.size, g, _winners(values, ids, padding_idx, offsets, reduce, g.shape), result)
@@ -33,12 +46,24 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
         kernel = products_of_others if reduce == "prod" else logsumexp_shares(width_of(x.shape[1]))
         kernel(x.size * 8, x, offsets, g, result)
     elif weights is None:
-        result = repeat_rows(g if reduce == "sum" else g * factors(reduce, offsets, None, g.dtype)[:, None], offsets)
+        result = _repeat(g, None if reduce == "sum" else factors(reduce, offsets, None, g.dtype), offsets)
     else:
         result, weights = arrays.output((rows, g.shape[1]), g.dtype), plain(weights)
         scale, weights = factors(reduce, offsets, weights, g.dtype), weights.astype(g.dtype, copy=False)
         spread(result.size, g, scale, weights, offsets, settings.chunk_rows, result)
-    return result.reshape(shape).astype(dtype, copy=False)
+    if values.ndim != 2:
+        result = result.reshape(rows, *values.shape[1:])
+    return result if result.dtype is dtype else result.astype(dtype, copy=False)
+
+
+def _repeat(grad, scale, offsets):
+    """Row s of ``grad``, times a factor, for every row of segment s."""
+    rows = offsets.item(-1)
+    if rows * grad.shape[1] >= settings.parallel_from:
+        return repeat_rows(grad if scale is None else grad * scale[:, None], offsets)
+    result = np.empty((rows, grad.shape[1]), grad.dtype)
+    repeat_few(grad, _NO_FACTORS[grad.dtype] if scale is None else scale, offsets, result)
+    return result
 
 
 def _look_up_rows(values, ids, padding_idx):
