@@ -130,10 +130,10 @@ def loop_of(body, walk, writes):
     compiled = kernel.compiled
 
     def run(n, *args, work=1):
-        if n * work >= settings.parallel_from:
-            kernel(n * work, n, *args)
-        elif n:
+        if 0 < n * work < settings.parallel_from:
             compiled(n, *args)
+        elif n:
+            kernel(n * work, n, *args)
 
     run.loop = kernel
     return run
@@ -147,10 +147,10 @@ def numbers_of(body, walk):
 
     def run(like, n, *args, out=None, work=1):
         numbers = np.empty(n, INT64) if out is None else out.reshape(-1)
-        if n * work >= settings.parallel_from:
-            kernel(n * work, *args, numbers)
-        elif n:
+        if 0 < n * work < settings.parallel_from:
             compiled(*args, numbers)
+        elif n:
+            kernel(n * work, *args, numbers)
         return numbers if out is None else out
 
     run.loop = kernel
