@@ -194,10 +194,8 @@ def test_files_are_short():
 SMALL = {
     "arrays/devices.py",
     "arrays/ids.py",
-    "interop/numba/errors.py",
     "kernels/cpu/primitives/jitter.py",
     "kernels/cuda/primitives/jitter.py",
-    "ops/shared/codes.py",
     "ops/shared/tables.py",
     "optim/rules.py",
     "optim/tables.py",

@@ -16,7 +16,6 @@ from .embedding import check_bag, lookup_table
 from .selected_rows import selected_rows_to_dense
 from .sequence_pool import with_outer_levels
 from .shared import plain
-from .shared.codes import find_bounds, half_grid
 from .shared.reductions import check_weights, reduce_segments, weights_grad
 from .shared.tables import check_padding
 
@@ -26,6 +25,35 @@ Float = Literal["float16", "float32", "float64"]
 FLOAT = np.dtype(np.float32)
 HALF = np.dtype(np.float16)
 EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant row has a factor
+
+
+def half_grid(low, high, bits):
+    """Scale and bias of codes between two bounds, as float16 holds them."""
+    bias = low.astype(np.float16).astype(np.float32)
+    scale = ((high - bias) / np.float32(2**bits - 1)).astype(np.float16).astype(np.float32)
+    return np.where(scale == 0, np.float32(1), scale), bias
+
+
+def find_bounds(row, low, high, bits):
+    """Bounds between which codes lose less than between the extremes: at each step one of them moves inwards."""
+
+    def loss(low, high):
+        scale, bias = half_grid(low, high, bits)
+        codes = np.rint(((row - bias) * (np.float32(1) / scale)).clip(0, 2**bits - 1))
+        return np.square(row - (codes * scale + bias), dtype=np.float64).sum()
+
+    step, found = (high - low) / np.float32(200), (low, high)
+    least, best = np.float32(168) * step, loss(low, high)
+    now = best
+    while low + least < high:
+        left, right = loss(low + step, high), loss(low, high - step)
+        if now < left and now < right and now < best:
+            best, found = now, (low, high)
+        if left < right:
+            low, now = low + step, left
+        else:
+            high, now = high - step, right
+    return found
 
 
 def check_columns(dims, bits):

@@ -19,15 +19,15 @@ from ragged_functions import LENGTHS, first, identity, sentences, summed, words
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.interop.numba import LoDTensorType, SelectedRowsType, errors
+from lodkit.interop.numba import LoDTensorType, SelectedRowsType, members, offsets, sequences
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_errors_survive_a_pickle():
-    for error in (errors.NoSequence(3, 2), errors.NoLevel(1, 1), errors.OtherRowCount(0, 3, 4)):
+    for error in (sequences.NoSequence(3, 2), offsets.NoLevel(1, 1), members.OtherRowCount(0, 3, 4)):
         assert str(pickle.loads(pickle.dumps(error))) == str(error)
-    assert issubclass(errors.NoSequence, IndexError)
+    assert issubclass(sequences.NoSequence, IndexError)
 
 
 def writes_offsets(t):

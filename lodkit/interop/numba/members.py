@@ -8,10 +8,23 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, overload, overload_attribute, overload_method
 
+from ...base.errors import LoDError
 from ...jit.private_numba import TypingError, wrap_attribute
-from .errors import OtherRowCount
 from .kinds import LoDTensorType, SelectedRowsType, need_values
 from .offsets import place
+
+
+class OtherRowCount(LoDError):
+    """Raised by compiled code, with a level, its last offset and the number of rows."""
+
+    def __str__(self):
+        level, last, rows = self.args
+        difference = f"{last - rows} too many" if last > rows else f"{rows - last} too few"
+        return (
+            f"last offset {last} at level {level} does not equal values.shape[0]={rows} ({difference}); "
+            "the innermost lengths must sum to the rows"
+        )
+
 
 for _name in ("start", "stop", "first_row", "base"):
     wrap_attribute(LoDTensorType, _name, f"_{_name}")

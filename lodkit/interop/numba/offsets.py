@@ -10,11 +10,19 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload, overload_method
 
+from ...base.errors import LoDLevelError
 from ...jit import jitable
 from ...jit.private_numba import TrustedType, TypingError, splice
-from .errors import NoLevel
 from .kinds import OFFSETS, TRUSTED, LoDTensorType
 from .sequences import offset, rows_between
+
+
+class NoLevel(LoDLevelError):
+    """Raised by compiled code, with a level and the number of levels."""
+
+    def __str__(self):
+        level, count = self.args
+        return f"level {level} does not exist: the tensor has lod_level {count}"
 
 
 def _need_levels(kind):

@@ -13,9 +13,17 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
+from ...base.errors import RowIndexError
 from ...jit.private_numba import TypingError, copy_pointer, next_item, raise_with
-from .errors import NoSequence
 from .kinds import OFFSETS, LoDTensorType, SequencesType
+
+
+class NoSequence(RowIndexError):
+    """Raised by compiled code, with an index and the number of sequences."""
+
+    def __str__(self):
+        index, count = self.args
+        return f"sequence index {index} is out of range for {count} sequences (level 0)"
 
 
 def offset(context, builder, tensor, level, at):

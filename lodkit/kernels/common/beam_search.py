@@ -13,6 +13,8 @@ from ...ops.beam_search import check_classes, prepare
 from ...registry import Dense
 from .loops import loop_elements, number_elements
 
+INT64 = np.dtype(np.int64)
+
 
 @loop_elements(writes=1)
 def _take(s, pre_ids, pre_scores, scores, best, k, end_id, offsets, beam_size, taken):
@@ -96,18 +98,18 @@ def beam_search(
 ):
     before, totals, choices, offsets = prepare(on, pre_ids, pre_scores, ids, scores, level, beam_size)
     like, dtype, item = scores.values, native(scores.dtype), pre_ids.shape[1:]
-    n, ends = 0, np.zeros(len(before) + 1, np.int64)
+    n, ends = 0, offsets[:1]
     if len(before):
         before, totals, steps, best = on.beam_search.prefixes(before, totals, like, end_id, beam_size, is_accumulated)
         rows, columns = steps.shape
         known = before, totals, steps.reshape(steps.size)
         best, k = best.reshape(best.size), best.shape[1]
-        taken = on.output((rows,), np.dtype(np.int64), None, like)
+        taken = on.output((rows,), INT64, None, like)
         sources = on.send_offsets(like, offsets)
         _take(on)(len(offsets) - 1, *known, best, k, end_id, sources, beam_size, taken, work=8 * k)
         ends = lengths_to_offsets(on.read(taken))
         n = int(ends[-1])
-    words, parents = (on.output((n,), np.dtype(np.int64), None, like) for _ in range(2))
+    words, parents = on.output((n,), INT64, None, like), on.output((n,), INT64, None, like)
     kind = np.dtype(np.float32) if dtype == np.float16 else dtype
     found = on.output((n,), kind, None, like)
     if n:
@@ -123,7 +125,7 @@ def beam_search(
 def greedy_decode(on, scores: LoDTensor, /, *, end_id):
     check_classes(scores.values)
     offsets, levels, like = scores._row_offsets(), scores._lod, scores.values
-    ids = on.output((len(like),), np.dtype(np.int64), None, like)
+    ids = on.output((len(like),), INT64, None, like)
     best = on.output((len(like),), native(like.dtype), None, like)
     if len(like):
         on.beam_search.best_classes(like, ids, best)

@@ -10,26 +10,25 @@ from .lengths import top_k_kernel
 from .primitives.scan import WARP_BITS
 
 
-@device
-def last_wins(values, a, b):
-    """True if position a comes before b: larger scores, of equal ones the later; NaN last. None is -1."""
-    if a < 0 or b < 0:
-        return a >= 0
-    x, y = vector.number(values, a), vector.number(values, b)
-    if x == y or (x != x and y != y):
-        return a > b
-    return x > y or y != y
+def _order(last):
+    """Make ``comes_first(values, a, b)`` of positions: larger scores first, NaN last; -1 is none.
+
+    Of equal scores the last comes first, or the first.
+    """
+
+    @device
+    def comes_first(values, a, b):
+        if a < 0 or b < 0:
+            return a >= 0
+        x, y = vector.number(values, a), vector.number(values, b)
+        if x == y or (x != x and y != y):
+            return (a > b) == last
+        return x > y or y != y
+
+    return comes_first
 
 
-@device
-def first_wins(values, a, b):
-    """The same, but of equal scores the first comes first."""
-    if a < 0 or b < 0:
-        return a >= 0
-    x, y = vector.number(values, a), vector.number(values, b)
-    if x == y or (x != x and y != y):
-        return a < b
-    return x > y or y != y
+last_wins, first_wins = _order(True), _order(False)
 
 
 def _best_positions(scores, k, before):

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....jit import jitable, lower_bound, parallel_kernel, prange, segment_of, segments_in, settings
+from ....jit import jitable, lower_bound, parallel_kernel, prange, segments_in, settings
 from ...common.loops import write_loop
 
 INT64 = np.dtype(np.int64)
-# Numbers that a thread makes at a time.
-CHUNK = 1 << 12
 
 
 def row_kernel(body, width=0):
@@ -113,30 +111,28 @@ _LOOPS = {
     "row": (
         "offsets, ",
         "i",
-        "for c in prange((size + CHUNK - 1) // CHUNK):",
-        "    first, last = c * CHUNK, min(size, (c + 1) * CHUNK)",
-        "    s = segment_of(offsets, first)",
-        "    while first < last:",
-        "        stop = min(offsets[s + 1], last)",
-        "        for i in range(first, stop):",
-        "            {call}body(i, s, offsets, {args})",
-        "        first, s = stop, s + 1",
+        "for s in prange(len(offsets) - 1):",
+        "    for i in range(offsets[s], offsets[s + 1]):",
+        "        {call}body(i, s, offsets, {args})",
     ),
 }
 
 
 def _kernel(body, walk, sizes, put, *lines):
     _, _, *loop = _LOOPS[walk]
-    scope = {"body": jitable(body, inline=True, nrt=False), "prange": prange, "segment_of": segment_of, "CHUNK": CHUNK}
+    scope = {"body": jitable(body, inline=True, nrt=False), "prange": prange}
     return parallel_kernel(write_loop(body, walk, sizes, put, [*lines, *loop], scope))
 
 
 def loop_of(body, walk, writes):
     """Make ``run(n, *args)`` of a body of ``kernels/common/loops.py``. An iteration counts as ``work`` elements."""
     kernel = _kernel(body, walk, f"size, {_LOOPS[walk][0]}", "")
+    compiled = kernel.compiled
 
     def run(n, *args, work=1):
-        if n:
+        if 0 < n * work < settings.parallel_from:
+            compiled(n, *args)
+        elif n:
             kernel(n * work, n, *args)
 
     run.loop = kernel
@@ -151,10 +147,10 @@ def numbers_of(body, walk):
 
     def run(like, n, *args, out=None, work=1):
         numbers = np.empty(n, INT64) if out is None else out.reshape(-1)
-        if n * work >= settings.parallel_from:
-            kernel(n * work, *args, numbers)
-        elif n:
+        if 0 < n * work < settings.parallel_from:
             compiled(*args, numbers)
+        elif n:
+            kernel(n * work, *args, numbers)
         return numbers if out is None else out
 
     run.loop = kernel
