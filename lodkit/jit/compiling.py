@@ -134,6 +134,12 @@ def parallel_kernel(function):
     -------
     callable
         ``kernel(num_elements, *args)``, with attributes ``compiled``, ``py_func``, and ``entry(*args)`` as of ``njit``.
+        ``entries`` is a dictionary of such code, and ``keep_entry(key, *args)`` adds to it. The key fixes the types of
+        all arguments and holds none of their numbers. A call of few elements is then::
+
+            code = kernel.entries.get(key) or kernel.keep_entry(key, *args)
+            code(*args)
+
         ``then(writes, num_elements, *args)`` also makes ``target[where] = value`` of each of some writes, and no
         interrupt comes between them and what the kernel writes.
 
@@ -156,7 +162,14 @@ def parallel_kernel(function):
         return call(*args) if num_elements < settings.parallel_from or plain else run(call, args)
 
     kernel.compiled, kernel.py_func, kernel.entry, kernel.then = compiled, function, compiled.entry, run_if_large
+    kernel.entries = {}
+    kernel.keep_entry = functools.partial(_keep_entry, kernel)
     return kernel
+
+
+def _keep_entry(kernel, key, *args):
+    code = kernel.entries[key] = kernel.entry(*args)
+    return code
 
 
 def _layouts(kinds):
