@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from .... import arrays
@@ -59,7 +57,7 @@ def rows_to_read(table, ids, padding_idx):
 
     Of a table that is neither, only the rows that are asked for, where they are fewer: it is not copied whole.
     """
-    if ids is None or ids.size >= len(table) or (table.flags.c_contiguous and table.dtype.isnative):
+    if ids is None or ids.size >= len(table) or (table.flags.num & ALIGNED == ALIGNED and table.dtype.isnative):
         return table, ids, padding_idx
     flat = ids.flatten()  # which no other thread writes
     in_range = (flat >= 0) & (flat < len(table))

@@ -8,7 +8,7 @@ which ``simd.load`` and ``simd.store`` convert.
 
 from __future__ import annotations
 
-from ....jit import jitable, lower_bound, parallel_kernel, prange, segments_in
+from ....jit import jitable, lower_bound, parallel_kernel, prange
 
 
 def row_kernel(body, width=0):
@@ -45,49 +45,3 @@ def row_kernel(body, width=0):
 def fill(out, s, pad):
     for d in range(out.shape[1]):
         out[s, d] = pad
-
-
-def segment_kernel(body, width):
-    """Make a kernel of ``body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, distance,
-    near_distance, out)``.
-
-    It reduces W columns from j on of the rows ``start:stop`` of segment s into row s of ``out``. The kernel takes
-    ``num_elements, values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out``.
-
-    Parameters
-    ----------
-    body : callable
-    width : int
-    """
-    body = jitable(body, inline=True, nrt=False)
-
-    @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
-        columns = out.shape[1]
-        for c in prange(offsets[-1] // chunk + 1):
-            for s in segments_in(offsets, chunk, c):
-                start, stop = offsets[s], offsets[s + 1]
-                weight = float(stop - start)
-                if start == stop:
-                    fill(out, s, pad)
-                    continue
-                for at in range(0, columns, width):
-                    j = min(at, columns - width)
-                    body(
-                        s,
-                        start,
-                        stop,
-                        j,
-                        weight,
-                        values,
-                        ids,
-                        weights,
-                        padding,
-                        divisor,
-                        block,
-                        distance,
-                        near_distance,
-                        out,
-                    )
-
-    return kernel
