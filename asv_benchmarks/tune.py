@@ -49,7 +49,7 @@ COPIES = (
 def compiled(level, width, again):
     """Return the kernel of a sum over bags, whose prefetches go to a level, if it is not 0, some of them again."""
     prefetch = reduce_kernels.Prefetch(level, again=again)
-    kernel = reduce_kernels.sum_kernel("sum", width, True, False, False, False, prefetch).compiled
+    kernel = reduce_kernels.sum_kernel("sum", width, True, False, prefetch).compiled
     bags(np.ones((1, width), np.float32), np.zeros(1, int), np.array([0, 1]))(kernel, 1, 0)
     return kernel
 
@@ -75,7 +75,7 @@ def times(grid, width, calls, rounds):
     best, numbers = dict.fromkeys(grid, np.inf), itertools.count()
     for _ in range(rounds):
         for setting in grid:
-            ahead, near = setting.both_ahead(4 * width, shared=False)
+            ahead, near = setting.distances_by_id(4 * width, shared=False)
             by = compiled(setting.level if ahead else 0, width, near > 0), ahead, near
             least = min(turn(lambda r, by=by: calls[r % len(calls)](*by), numbers, 1, 1)) / 1e3
             best[setting] = min(best[setting], least)
@@ -137,11 +137,11 @@ def main(quick):
     strip, sizes = strip_bytes(), [*NOTHING, *itertools.product(LEVELS, BYTES, ROWS)]
     grid = [Tuning(level, size, size, rows, strip_bytes=strip) for level, size, rows in sizes]
     best = chosen(scored(grid[::7] if quick else grid, quick))
-    again = scored([best._replace(again=rows, wide_again=rows) for rows in AGAIN], quick)
+    again = scored([best._replace(second_distance=rows, wide_second_distance=rows) for rows in AGAIN], quick)
     for setting, score in again[NARROW].items():
-        print(f"{score:.3f}, of wide rows {again[BROAD][setting]:.3f}  again={setting.again}")
+        print(f"{score:.3f}, of wide rows {again[BROAD][setting]:.3f}  second_distance={setting.second_distance}")
     narrow, wide = (min(scores, key=scores.get) for scores in again.values())
-    best, rest = narrow._replace(wide_again=wide.again, mid_bytes=8 << 20), {}
+    best, rest = narrow._replace(wide_second_distance=wide.second_distance, mid_bytes=8 << 20), {}
     for setting, matters, choices in COPIES:
         choices = choices[:2] if quick else choices
         rest[setting] = best_choice(setting, matters, choices, best._asdict() | rest, quick)
@@ -149,7 +149,8 @@ def main(quick):
     print(
         f'    "{name}": Tuning(level={best.level}, bytes_ahead={best.bytes_ahead >> 10} << 10, '
         f"wide_bytes_ahead={best.wide_bytes_ahead >> 10} << 10, "
-        f"rows_ahead={best.rows_ahead}, again={best.again}, wide_again={best.wide_again}, "
+        f"rows_ahead={best.rows_ahead}, second_distance={best.second_distance}, "
+        f"wide_second_distance={best.wide_second_distance}, "
         f"shared_rows_ahead={rest['shared_rows_ahead']}, cached_rows_ahead={rest['cached_rows_ahead']}, "
         f"rows_in_order={rest['rows_in_order']}, numbers_ahead={rest['numbers_ahead']}, "
         f"sums_ahead={rest['sums_ahead']}, "

@@ -238,10 +238,17 @@ def test_an_explanation_names_the_entry_of_the_cache():
 
 MOMENT = np.ones_like(PARAM)
 WEIGHTS = np.ones(5, np.float32)
+WIDE = np.ones((50, 32), np.float32)
+MANY = LoDTensor(np.arange(80_000) % 50, [[20] * 4000])
+LONG = LoDTensor(MANY.values, [[80_000]])
 CALLS = {
     "bags": (lambda: lodkit.embedding_bag(TABLE, BAGS), 4),
-    "bags with padding": (lambda: lodkit.embedding_bag(TABLE, BAGS, padding_idx=3, pool="mean"), 6),
+    "bags with padding": (lambda: lodkit.embedding_bag(TABLE, BAGS, padding_idx=3), 5),
+    "means with padding": (lambda: lodkit.embedding_bag(TABLE, BAGS, padding_idx=3, pool="mean"), 6),
     "weighted bags": (lambda: lodkit.embedding_bag(TABLE, BAGS, WEIGHTS), 5),
+    "many bags": (lambda: lodkit.embedding_bag(TABLE, MANY), 8),
+    "a strided table": (lambda: lodkit.embedding_bag(WIDE[:, ::2], MANY), 12),
+    "a long bag": (lambda: lodkit.embedding_bag(TABLE, LONG), 16),
     "pooling": (lambda: lodkit.sequence_pool(LOOKED_UP, pool="max"), 5),
     "sgd": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1), 6),
     "sgd with decay": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1, weight_decay=0.1), 8),

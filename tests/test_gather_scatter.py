@@ -8,6 +8,7 @@ import pytest
 import lodkit
 from lodkit import LoDTensor, SelectedRows
 from lodkit.caffe2 import BatchGather, Gather
+from lodkit.kernels.cpu.primitives.gather import gather_kernel
 
 DATA = np.arange(24.0).reshape(2, 4, 3)
 
@@ -104,3 +105,23 @@ def test_out(place):
     out = place.to(np.zeros((2, 2, 3)))
     assert lodkit.gather(place.to(DATA), place.to(np.array([3, 0])), axis=1, out=out) is out
     np.testing.assert_array_equal(place.home(out), DATA[:, [3, 0]])
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("ids", [np.array([2, 0, 2]), np.array([[2], [0]])], ids=["vector", "matrix"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", ">f4", "int64", "int16", "bool"])
+def test_few_rows_are_gathered_by_code_that_is_kept(dtype, ids, monkeypatch):
+    """One compiled entry for each type of the table, whatever its layout: Numba is asked once."""
+    tables = [np.arange(12).reshape(4, 3).astype(dtype), np.arange(4).astype(dtype), np.ones((4, 6), dtype)[:, ::2]]
+    for table in tables:
+        np.testing.assert_array_equal(lodkit.lookup_table(table, ids), table[ids])
+    monkeypatch.setattr(gather_kernel, "keep_entry", None)
+    for table in tables:
+        np.testing.assert_array_equal(lodkit.lookup_table(table, ids), table[ids])
+
+
+def test_few_rows_of_a_table_that_is_not_aligned():
+    table = np.zeros(97, np.uint8)[1:].view(np.float32).reshape(4, 6)
+    table[:] = np.arange(24).reshape(4, 6)
+    np.testing.assert_array_equal(lodkit.lookup_table(table, np.array([3, 1])), table[[3, 1]])
+    assert not table.flags.aligned

@@ -7,6 +7,7 @@ import pytest
 
 import lodkit
 from lodkit.jit import settings
+from lodkit.kernels.cpu.primitives import reduce as reduce_module
 from lodkit.kernels.cpu.primitives.reduce import TILE
 from lodkit.lod.offsets import tiles_of
 
@@ -152,3 +153,60 @@ def test_padding_is_an_integer_that_floating_numbers_do_not_hold():
         assert lodkit.sequence_pool(x, pool="sum", pad_value=number).tolist() == [3, number]
     with pytest.raises(ValueError, match=r"pad_value 9\.22.* is no value of int64"):
         lodkit.sequence_pool(x, pool="sum", pad_value=2**63)
+
+
+TABLE = np.random.default_rng(3).normal(size=(40, 6)).astype(np.float32)
+UNALIGNED = np.zeros(TABLE.nbytes + 1, np.uint8)[1:].view(np.float32).reshape(TABLE.shape)
+LAYOUTS = {
+    "columns astride": np.repeat(TABLE, 2, axis=1)[:, ::2],
+    "rows astride": np.repeat(TABLE, 2, axis=0)[::2],
+    "Fortran": np.asfortranarray(TABLE),
+    "byte order": TABLE.astype(">f4"),
+    "not aligned": UNALIGNED,
+    "many dimensions": np.repeat(TABLE.reshape(40, 2, 3), 2, axis=1)[:, ::2],
+}
+UNALIGNED[...] = TABLE
+
+
+@pytest.mark.parametrize("count", [12, 90], ids=["fewer ids than rows", "more"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_layout_of_a_table_changes_no_bit(layout, count):
+    """With few ids and with many, after a call with a plain table, whose compiled code takes its layout for granted."""
+    table, ids = LAYOUTS[layout], lodkit.LoDTensor(np.arange(count) * 7 % 40, [[count - 5, 0, 5]])
+    for attrs in ({}, {"padding_idx": 7, "pool": "max"}):
+        plain = np.ascontiguousarray(table, np.float32)
+        expected = lodkit.embedding_bag(TABLE.reshape(plain.shape), ids, **attrs)
+        np.testing.assert_array_equal(lodkit.embedding_bag(table, ids, **attrs), expected)
+        out = np.zeros(expected.size * 4 + 1, np.uint8)[1:].view(np.float32).reshape(expected.shape)
+        np.testing.assert_array_equal(lodkit.embedding_bag(table, ids, **attrs, out=out), expected)
+    np.testing.assert_array_equal(lodkit.lookup_table(table, ids.values), plain[ids.values])
+
+
+@pytest.mark.parametrize("pool", ["sum", "mean", "max", "logsumexp"])
+def test_an_id_outside_a_long_bag_raises_before_the_output_is_written(pool, small_pieces):
+    """Neither in a tile, nor in a bag beside it, nor in one whose weights are zero."""
+    lengths = [3, 3 * small_pieces, 2]
+    for at in (1, small_pieces, sum(lengths) - 1):
+        for wrong in (-1, 40, 2**62, -(2**63)):
+            ids = np.zeros(sum(lengths), np.int64)
+            ids[at] = wrong
+            bags, out = lodkit.LoDTensor(ids, [lengths]), np.full((3, 6), 9, np.float32)
+            for attrs in ({}, {"out": out}):
+                with pytest.raises(lodkit.RowIndexError, match=rf"ids\[{at}\] = {wrong}\b"):
+                    lodkit.embedding_bag(TABLE, bags, pool=pool, **attrs)
+            assert (out == 9).all()
+            if pool == "mean":
+                with pytest.raises(lodkit.RowIndexError, match=rf"ids\[{at}\] = {wrong}\b"):
+                    lodkit.embedding_bag(TABLE, bags, np.zeros(len(ids), np.float32), pool=pool)
+    with pytest.raises(lodkit.RowIndexError, match=r"ids\[0\] = 0"):
+        lodkit.embedding_bag(TABLE[:0], lodkit.LoDTensor([0], [[1]]), pool=pool)
+
+
+def test_a_plan_holds_no_numbers(monkeypatch):
+    """A pad value may be another one at every call, or a NaN, which equals nothing."""
+    monkeypatch.setattr(reduce_module, "plans", {})
+    x = lodkit.LoDTensor(TABLE[:3], [[0, 3]])
+    for pad in (0.0, 2, np.nan, 0.5, np.float32(7), np.nan):
+        assert np.array_equal(lodkit.sequence_pool(x, pool="max", pad_value=pad)[0], [pad] * 6, equal_nan=True)
+    assert len(reduce_module.plans) == 1
+    assert lodkit.sequence_pool(x, pad_value=0.5).tolist()[0] == [0.5] * 6 and len(reduce_module.plans) == 2

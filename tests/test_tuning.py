@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 from collections import Counter
 
 import numpy as np
@@ -39,9 +38,11 @@ def far(monkeypatch):
 def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
     expected = sums(40, np.float32)
     monkeypatch.setattr(reduce, "tuning", tuning_of(cpu))
+    monkeypatch.setattr(reduce, "plans", {})
     for mid_bytes in (-1, 1 << 60):
         monkeypatch.setattr(settings, "mid_bytes", mid_bytes)
         np.testing.assert_array_equal(sums(40, np.float32), expected)
+        assert reduce.plans
 
 
 @pytest.mark.jit
@@ -53,15 +54,14 @@ def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch, 
     try:
         for ahead, of_sums in ((0, 0), (1024, 0), (1 << 40, 0), (0, 32), (0, 1 << 40)):
             monkeypatch.setattr(flat_kernels, "tuning", Tuning(numbers_ahead=ahead, sums_ahead=of_sums))
-            for function in (flat_kernels.flat_kernel, reduce._kernel, reduce._plan):
-                function.cache_clear()
+            flat_kernels.flat_kernel.cache_clear()
+            monkeypatch.setattr(reduce, "plans", {})
             results.append(lodkit.sequence_pool(x, pool=pool, pad_value=7))
             run = inspect.getclosurevars(flat_kernels.flat_kernel(pool).compiled.py_func).nonlocals["run"]
             used, masked = inspect.getclosurevars(getattr(run, "py_func", run)).nonlocals, of_sums * (pool == "sum")
             assert (used["ahead"], used["masked"]) == (masked or ahead, masked)
     finally:
-        for function in (flat_kernels.flat_kernel, reduce._kernel, reduce._plan):
-            function.cache_clear()
+        flat_kernels.flat_kernel.cache_clear()
     for result in results[1:]:
         np.testing.assert_array_equal(result, results[0])
 
@@ -87,43 +87,44 @@ def test_prefetches_for_several_threads_change_no_bit(pool, columns, dtype, monk
     monkeypatch.setattr(reduce, "get_num_threads", lambda: 2)
     for rows in (0, 1, 36, 1 << 40):
         monkeypatch.setattr(reduce, "tuning", tuning._replace(shared_rows_ahead=rows))
+        monkeypatch.setattr(reduce, "plans", {})
         np.testing.assert_array_equal(sums(columns, dtype, pool), alone)
 
 
 def test_only_what_is_not_in_the_cache_is_fetched_ahead(monkeypatch, far):
     """By the size of the table, or of the values."""
-    fetched = []
-
-    def noting(*given):
-        kernel, *rest = found(*given)
-        level = given[-1].level
-        return lambda *args: fetched.append((level, args[-3])) or kernel(*args), *rest
-
-    found = reduce._kernel
-    monkeypatch.setattr(reduce, "_kernel", noting)
-    try:
-        for near_bytes in (15_999, 16_000):
-            monkeypatch.setattr(settings, "near_bytes", near_bytes)
-            reduce._plan.cache_clear()
-            sums(40, np.float32)
-            lodkit.sequence_pool(lodkit.LoDTensor(np.ones((100, 40), np.float32), [[100]]))
-    finally:
-        reduce._plan.cache_clear()
-    assert np.array_equal(np.array(fetched) > 0, [[True, True]] * 2 + [[False, False]] * 2)
+    distances = []
+    for near_bytes in (15_999, 16_000):
+        monkeypatch.setattr(settings, "near_bytes", near_bytes)
+        monkeypatch.setattr(reduce, "plans", {})
+        sums(40, np.float32)
+        lodkit.sequence_pool(lodkit.LoDTensor(np.ones((100, 40), np.float32), [[100]]))
+        distances.append([plan.distance > 0 for plan in reduce.plans.values()])
+    assert distances == [[True, True], [False, False]]
 
 
 def test_rows_ahead_follow_their_bytes():
-    cpu = Tuning(bytes_ahead=1 << 14, wide_bytes_ahead=1 << 13, rows_ahead=100, again=8, wide_again=12)
-    assert [cpu.ahead(b) for b in (0, 4, 192, 256, 512, 1 << 20)] == [100, 100, 85, 32, 16, 8]
-    assert [cpu.both_ahead(b, shared=False) for b in (4, 255, 256, 512)] == [(100, 8), (64, 8), (32, 12), (16, 10)]
-    assert cpu._replace(shared_rows_ahead=36).both_ahead(512, shared=True) == (36, 22)
-    cached, given = cpu._replace(cached_rows_ahead=16), itertools.product((64, 128), (1 << 15, 1 << 16, 1 << 18))
-    assert [cached.cached_ahead(*each, 1 << 17) for each in given] == [0, 0, 16, 0, 16, 16]
-    assert cpu.cached_ahead(128, 1 << 18, 0) == 0
+    cpu = Tuning(
+        bytes_ahead=1 << 14, wide_bytes_ahead=1 << 13, rows_ahead=100, second_distance=8, wide_second_distance=12
+    )
+    assert [cpu.distance_of(b) for b in (0, 4, 192, 256, 512, 1 << 20)] == [100, 100, 85, 32, 16, 8]
+    assert [cpu.distances_by_id(b, shared=False) for b in (4, 255, 256, 512)] == [(100, 8), (64, 8), (32, 12), (16, 10)]
+    assert cpu._replace(shared_rows_ahead=36).distances_by_id(512, shared=True) == (36, 22)
+    cached, beyond = cpu._replace(cached_rows_ahead=16), [(False, False), (True, False), (True, True)]
+    assert [[cached.distance_in_cache(b, *where) for where in beyond] for b in (64, 128)] == [[0, 0, 16], [0, 16, 16]]
+    assert cpu.distance_in_cache(128, True, True) == 0
+    first_level = cached._replace(cached_level=3)
+    assert [first_level.distance_in_cache(b, True, True) for b in (64, 1024, 4096)] == [16, 8, 4]
+
+
+def prefetch_of(reducer, size, table, gather):
+    return reduce.choose_prefetch(reducer, table.strides[0], gather, reduce.reach_of(table, size, gather))
 
 
 def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypatch):
-    cpu = Tuning(bytes_ahead=1 << 14, wide_bytes_ahead=1 << 14, cached_rows_ahead=11, rows_in_order=20, again=9)
+    cpu = Tuning(
+        bytes_ahead=1 << 14, wide_bytes_ahead=1 << 14, cached_rows_ahead=11, rows_in_order=20, second_distance=9
+    )
     monkeypatch.setattr(reduce, "tuning", cpu)
     monkeypatch.setattr(settings, "near_bytes", 1000)
     monkeypatch.setattr(settings, "mid_bytes", 100_000)
@@ -131,13 +132,15 @@ def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypat
     for height in (5, 250, 1000):
         table = np.ones((height, 50), np.float32)  # 200 bytes a row
         given = [("sum", True), ("sum", False), ("logsumexp", False)]
-        found.append([reduce.choose_prefetch(reducer, 10_000, table, 50, gather) for reducer, gather in given])
+        found.append([prefetch_of(reducer, 10_000, table, gather) for reducer, gather in given])
     none, all_lines, alternate, twice = (), (2,), (2, True), (2, False, True)
     ways = [[none] * 3, [alternate, all_lines, all_lines], [twice, all_lines, all_lines]]
     rows = [[(0, 0)] * 3, [(11, 0), (20, 0), (64, 0)], [(64, 9), (20, 0), (64, 0)]]
     assert [[how for how, *_ in line] for line in found] == [[Prefetch(*way) for way in line] for line in ways]
     assert [[tuple(rest) for _, *rest in line] for line in found] == rows
-    assert reduce.choose_prefetch("sum", settings.fetch_from - 1, table, 50, True) == (Prefetch(), 0, 0)
+    assert reduce.choose_prefetch("sum", 200, True, None) == (Prefetch(), 0, 0)
+    monkeypatch.setattr(reduce, "tuning", cpu._replace(cached_level=3))
+    assert prefetch_of("sum", 10_000, np.ones((250, 50), np.float32), True) == (Prefetch(3, astride=False), 11, 0)
 
 
 @pytest.mark.parametrize(("threads", "ahead", "expected"), [(1, 30, (64, 0)), (2, 0, (64, 0)), (2, 30, (30, 18))])
@@ -147,11 +150,12 @@ def test_rows_ahead_of_several_threads(threads, ahead, expected, monkeypatch):
     monkeypatch.setattr(settings, "mid_bytes", 100_000)
     monkeypatch.setattr(reduce, "tuning", Tuning(shared_rows_ahead=ahead))
     monkeypatch.setattr(reduce, "get_num_threads", lambda: threads)
-    small, table, many, few = np.ones((100, 96)), np.ones((1000, 48)), 1 << 20, settings.parallel_from - 1
+    small, table, narrow = np.ones((100, 96)), np.ones((1000, 48)), np.ones((1000, 47))
+    many, few = 1 << 20, settings.parallel_from - 1
     shared = expected[1] > 0
-    assert reduce.choose_prefetch("sum", many, table, 48, True) == (Prefetch(2, shared, shared), *expected)
-    others = (many, table, 47, True), (few, table, 48, True), (many, table, 48, False), (many, small, 96, True)
-    assert not any(reduce.choose_prefetch("sum", *given)[0].alternate for given in others)
+    assert prefetch_of("sum", many, table, True) == (Prefetch(2, shared, shared), *expected)
+    others = (many, narrow, True), (few, table, True), (many, table, False), (many, small, True)
+    assert not any(prefetch_of("sum", *given)[0].alternate for given in others)
 
 
 def test_another_cpu_has_the_default_settings():
@@ -173,9 +177,9 @@ def test_rows_of_long_segments_are_prefetched(gather, prefetch, ahead, monkeypat
     for name in ("prefetch_lanes", "prefetch_alternate"):
         monkeypatch.setattr(simd, name, lambda values, row, *others: fetched.append(int(row)))
     for make in (
-        lambda: reduce_kernels.sum_kernel.__wrapped__("sum", 4, gather, False, False, False, prefetch),
-        lambda: reduce_kernels.extreme_kernel.__wrapped__("max", 4, gather, False, prefetch),
-        lambda: reduce_kernels.logsumexp_kernel.__wrapped__(4, gather, False, prefetch),
+        lambda: reduce_kernels.sum_kernel.__wrapped__("sum", 4, gather, False, prefetch),
+        lambda: reduce_kernels.extreme_kernel.__wrapped__("max", 4, gather, prefetch),
+        lambda: reduce_kernels.logsumexp_kernel.__wrapped__(4, gather, prefetch),
     ):
         fetched.clear()
         out = np.empty((2, 4), np.float32)

@@ -149,17 +149,14 @@ def parallel_kernel(function):
         At the first call: the function has no loop over ``prange``, or several, or returns something else.
     """
     compiled = njit(function, pipeline_class=SharedCompiler)
-    plain = compiled is function
 
     @functools.wraps(function)
     def kernel(num_elements, *args):
-        if num_elements < settings.parallel_from or plain:
-            return compiled(*args)
-        return run(compiled, args)
+        return compiled(*args) if num_elements < settings.parallel_from else run(compiled, args)
 
     def run_if_large(writes, num_elements, *args):
         call = functools.partial(_call_and_write, compiled, writes)
-        return call(*args) if num_elements < settings.parallel_from or plain else run(call, args)
+        return call(*args) if num_elements < settings.parallel_from else run(call, args)
 
     kernel.compiled, kernel.py_func, kernel.entry, kernel.then = compiled, function, compiled.entry, run_if_large
     kernel.entries = {}

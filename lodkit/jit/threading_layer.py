@@ -68,7 +68,7 @@ def _process():
 
 def run(function, args):
     """Call a function, whose kernel threads share if that is safe and there are any."""
-    if _limit < 2:
+    if _limit < 2 or config.DISABLE_JIT:
         return function(*args)
     process = _processes.get(os.getpid()) or _process()
     if process.serial_only or not (process.layer or process.launch()):

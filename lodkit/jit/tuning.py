@@ -29,18 +29,21 @@ class Tuning(NamedTuple):
         The same, of rows of four cache lines and more.
     rows_ahead : int
         The most rows between them, for narrow rows.
-    again : int
+    second_distance : int
         Rows between a second prefetch by ids and the use of a row: five eighths of those of the first, and at most so
         many; 0 for none. A CPU drops prefetches for which it has no room just then, and a row that it did not fetch
         stops all that is behind it.
-    wide_again : int
+    wide_second_distance : int
         The same, of rows of four cache lines and more.
     shared_rows_ahead : int
         Rows between a prefetch and its use where several threads read rows of ``SHARED`` bytes and more by ids: of
         every second cache line of a row, and of all lines again. 0 for the prefetches of one thread.
     cached_rows_ahead : int
-        Rows between a prefetch of every second cache line of a row by its id and its use, where the second-level or the
-        third-level cache holds the table; 0 for none.
+        Rows between a prefetch of a row by its id and its use, where the second-level or the third-level cache holds
+        the table; 0 for none.
+    cached_level : int
+        The cache that all lines of such rows are prefetched into, but for the line behind that a row may end in; 0 for
+        every second line into ``level``.
     rows_in_order : int
         Rows between them where rows are read in order, and the CPU prefetches too; 0 for as many as by ids.
     numbers_ahead : int
@@ -66,10 +69,11 @@ class Tuning(NamedTuple):
     bytes_ahead: int = 1 << 16
     wide_bytes_ahead: int = 1 << 16
     rows_ahead: int = 64
-    again: int = 0
-    wide_again: int = 0
+    second_distance: int = 0
+    wide_second_distance: int = 0
     shared_rows_ahead: int = 0
     cached_rows_ahead: int = 0
+    cached_level: int = 0
     rows_in_order: int = 0
     numbers_ahead: int = 0
     sums_ahead: int = 0
@@ -79,30 +83,34 @@ class Tuning(NamedTuple):
     near_bytes: int = 256 << 10
     mid_bytes: int = 0
 
-    def ahead(self, row_bytes):
+    def distance_of(self, row_bytes):
         """Rows between a prefetch and its use; 0 for none."""
         size = self.bytes_ahead if row_bytes < WIDE_ROW_BYTES else self.wide_bytes_ahead
         return max(8, min(self.rows_ahead, size // max(row_bytes, 1))) if size else 0
 
-    def cached_ahead(self, row_bytes, size, near_bytes):
-        """Rows between a prefetch of every second line by ids and its use, where a cache holds the table of ``size``
-        bytes; 0 for none. Rows of fewer than two lines want none in the second level.
+    def distance_in_cache(self, row_bytes, beyond_first, beyond_second):
+        """Rows between a prefetch by ids and its use, where a cache holds the table, which may be larger than the first
+        level or the second; 0 for none. Rows of fewer than two lines want none in the second.
         """
-        none = size <= FIRST_LEVEL or (size <= near_bytes and row_bytes < WIDE_ROW_BYTES // 2)
-        return 0 if none else self.cached_rows_ahead
+        if not beyond_first or (not beyond_second and row_bytes < WIDE_ROW_BYTES // 2):
+            return 0
+        # All lines of wide rows would fill the first level, every second line does not.
+        most = FIRST_LEVEL // 4 // max(row_bytes, 1) if self.cached_level else self.cached_rows_ahead
+        return min(self.cached_rows_ahead, max(4, most))
 
-    def both_ahead(self, row_bytes, shared):
+    def distances_by_id(self, row_bytes, shared):
         """Rows between a prefetch by ids and its use, which is of every second line where threads have ``shared`` the
         call, if there are ``shared_rows_ahead``; and rows between a second one and its use.
         """
         if shared:
             return self.shared_rows_ahead, self.shared_rows_ahead * 5 // 8
-        far, again = self.ahead(row_bytes), self.again if row_bytes < WIDE_ROW_BYTES else self.wide_again
-        return far, min(again, far * 5 // 8)
+        second = self.second_distance if row_bytes < WIDE_ROW_BYTES else self.wide_second_distance
+        distance = self.distance_of(row_bytes)
+        return distance, min(second, distance * 5 // 8)
 
 
-#: Kind of CPU -> its settings. Tables of the second-level cache were not measured on znver3 and znver4: the default is
-#: the smallest such cache.
+#: Kind of CPU -> its settings. Tables of the second-level cache were not measured on znver3: the default is the
+#: smallest such cache.
 CPUS = {
     # From 64 columns on, the second level 128 rows ahead takes 0.9 to 0.95 of the time of 64 rows, and to ask twice
     # 1.1; copies of 12 and 24 MiB past the caches 0.85; maxima of 100 and 1,000 numbers, asked for 1,024 ahead, 0.65 to
@@ -132,7 +140,7 @@ CPUS = {
         bytes_ahead=24 << 10,
         wide_bytes_ahead=24 << 10,
         rows_ahead=128,
-        wide_again=32,
+        wide_second_distance=32,
         shared_rows_ahead=36,
         cached_rows_ahead=16,
         rows_in_order=24,
@@ -143,13 +151,17 @@ CPUS = {
     ),
     # The first level is slower by a third. To ask again 16 rows ahead takes 0.8 of the time with 16 and 32 columns and
     # 0.63 to 0.7 with more by uniform ids, 0.8 to 1.0 by Zipf ids. Rows in order, 16 ahead and not 96: 0.85 with 64 and
-    # 128 columns, 0.75 with 32.
+    # 128 columns, 0.75 with 32. In tables of up to half of the third level, all lines 16 rows ahead into the first
+    # level take 0.65 to 0.85 of the time that two prefetches into the second take.
     "znver4": Tuning(
         bytes_ahead=48 << 10,
         wide_bytes_ahead=24 << 10,
         rows_ahead=128,
-        again=16,
-        wide_again=16,
+        second_distance=16,
+        wide_second_distance=16,
+        cached_rows_ahead=16,
+        cached_level=3,
+        mid_bytes=16 << 20,
         rows_in_order=16,
         strip_bytes=1024,
     ),

@@ -16,7 +16,7 @@ from ...lod.packed_rows import PARAMS_BYTES
 from ..common.codes import coder, greedy, grid
 from .primitives.gather import NO_WEIGHTS
 from .primitives.gradients import NO_IDS
-from .primitives.reduce import choose_prefetch
+from .primitives.reduce import choose_prefetch, reach_of
 from .primitives.reduce_kernels import access, inline_without_nrt, rows_left_by, weight_of
 from .primitives.templates import fill
 
@@ -215,9 +215,8 @@ def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
         weighted, padded = weights is not None, padding_idx is not None
         weights = np.ascontiguousarray(weights, np.float32) if weighted else NO_WEIGHTS
         width = width_of(out.shape[1], bits)
-        prefetch, distance, near_distance = choose_prefetch(
-            "sum", work, rows, width * bits // 8 + PARAMS_BYTES[bits], True
-        )
+        row_bytes, reach = width * bits // 8 + PARAMS_BYTES[bits], reach_of(rows, work, True)
+        prefetch, distance, near_distance = choose_prefetch("sum", row_bytes, True, reach)
         kernel = bag_kernel(bits, width, weighted, padded, prefetch)
         padding, chunk, block = padding_idx if padded else -1, settings.chunk_rows, settings.block_rows
         kernel(

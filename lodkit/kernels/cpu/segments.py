@@ -11,9 +11,8 @@ from ...arrays import native, total_dtype, upcast
 from ...jit import jitable, njit
 from ...jit.reducers import REDUCERS, whole_weight
 from ...ops.conversions import check_rows
-from ...ops.shared.reductions import pad_of
+from ...ops.shared.reductions import pad_of, result_dtype
 from .conversions import unsorted_ids
-from .primitives.reduce import result_of
 
 
 @functools.cache
@@ -59,7 +58,7 @@ def scatter(data, segments, reduce, num_segments, pad_value, dtype, out):
     """Reduce a vector by unsorted ids, without a sort; sums are of double precision."""
     ids, num_segments = unsorted_ids(segments, num_segments)
     check_rows("unsorted_ids", (len(ids),), len(data))
-    dtype, _ = result_of(data.dtype, reduce, dtype, pad_value)
+    dtype = result_dtype(data.dtype, reduce, dtype)
     out = arrays.output((num_segments,), dtype, out)
     numbers = out if out.dtype != np.float16 else np.empty(num_segments, np.float32)
     values = upcast(data)

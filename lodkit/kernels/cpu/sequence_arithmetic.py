@@ -9,7 +9,7 @@ import numpy as np
 from ...arrays import matrix, native
 from ...jit import settings, simd
 from ...ops.sequence_arithmetic import finish_gradient
-from .primitives.reduce import reduce_rows, width_of
+from .primitives.reduce import reduce_into, width_of
 from .primitives.softmax import sums_of_products
 from .primitives.templates import row_kernel
 
@@ -27,12 +27,11 @@ def _positions_kernel(width):
 
 def values_grad(op, is_number, rows, by, grad, offsets):
     """Gradient of ``per_sequence`` by its values, ``by``."""
-    g = matrix(grad.astype(native(rows.dtype), copy=False))
+    g = grad.astype(native(rows.dtype), copy=False)
     if op in ("mul", "div"):
-        sums = sums_of_products(matrix(rows), g, offsets)
+        sums = sums_of_products(matrix(rows), matrix(g), offsets)
     else:
-        sums = np.zeros((len(offsets) - 1, g.shape[1]))
-        reduce_rows("sum", g, None, None, None, offsets, sums.dtype.type(0), sums)
+        sums = matrix(reduce_into(g, None, None, None, offsets, "sum", 0.0, dtype=np.dtype(np.float64)))
     return finish_gradient((sums.sum(axis=1) if is_number else sums).reshape(by.shape), by, op)
 
 

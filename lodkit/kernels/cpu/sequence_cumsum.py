@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import matrix, total_dtype
 from ...jit import parallel_kernel, prange, segments_in, settings, simd
-from .primitives.reduce import reduce_rows
+from .primitives.reduce import reduce_into
 from .primitives.softmax import strip_width, tiles_where_long
 
 
@@ -38,14 +38,12 @@ def _kernel(width):
 
 def cumsum(values, offsets, exclusive, reverse, out):
     """Running sums down each column of each segment into ``out``; a long one in tiles, whose sums come first."""
-    values, out = matrix(values), matrix(out)
-    dtype = total_dtype(values.dtype)
+    dtype, given, values, out = total_dtype(values.dtype), values, matrix(values), matrix(out)
     width, starts = strip_width(values.shape[1]), np.empty((0, 0), dtype)
     long = tiles_where_long(len(values), offsets)
     if long is not None:
         offsets, tile_offsets = long
-        sums = np.empty((len(offsets) - 1, values.shape[1]), dtype)
-        reduce_rows("sum", values, None, None, None, offsets, dtype.type(0), sums)
+        sums = matrix(reduce_into(given, None, None, None, offsets, "sum", 0, dtype=dtype))
         starts = np.empty_like(sums)
         cumsum(sums, tile_offsets, True, reverse, starts)
     _kernel(width)(values.size, values, offsets, starts, exclusive, reverse, settings.chunk_rows, out)

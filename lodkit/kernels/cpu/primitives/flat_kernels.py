@@ -9,7 +9,7 @@ import numpy as np
 from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS
 from ....jit.tuning import tuning
-from .reduce_kernels import divide_total
+from .reduce_kernels import TILE, TOO_LONG, divide_total
 
 # Numbers taken at a time, in segments of up to SHORT_LANES and in longer ones.
 SHORT_LANES, LANES = 32, 64
@@ -47,9 +47,13 @@ def flat_kernel(reduce):
     @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
         numbers, out, many = values.reshape((1, values.size)), out.reshape((out.size, 1)), block * LANES
+        too_long = False
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
                 start, stop = offsets[s], offsets[s + 1]
+                if stop - start > TILE * chunk:
+                    too_long = True
+                    continue
                 if first and start == stop:
                     simd.store(out, s, 0, simd.full(out, 1, pad))
                     continue
@@ -59,6 +63,7 @@ def flat_kernel(reduce):
                 total = simd.lane(simd.narrow(out, divide_total(result, float(stop - start), divisor)), 0)
                 # Without a branch, where possible: 0.8 of the time with many empty segments.
                 simd.store(out, s, 0, simd.full(out, 1, pad if start == stop else total))
+        return TOO_LONG if too_long else 0
 
     return kernel
 
@@ -100,10 +105,13 @@ def flat_logsumexp_kernel():
 
     @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
-        numbers, out = values.reshape((1, values.size)), out.reshape((out.size, 1))
+        numbers, out, too_long = values.reshape((1, values.size)), out.reshape((out.size, 1)), False
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
                 start, stop = offsets[s], offsets[s + 1]
+                if stop - start > TILE * chunk:
+                    too_long = True
+                    continue
                 if start == stop:
                     simd.store(out, s, 0, simd.full(out, 1, pad))
                     continue
@@ -115,5 +123,6 @@ def flat_logsumexp_kernel():
                     whole = total(numbers, start, stop, shift, block)
                 whole = simd.narrow(out, divide_total(whole, float(stop - start), divisor))
                 simd.store(out, s, 0, simd.add(simd.log(whole), simd.narrow(out, simd.widen(shift))))
+        return TOO_LONG if too_long else 0
 
     return kernel

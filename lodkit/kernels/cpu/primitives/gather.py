@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from .... import arrays
@@ -54,21 +52,12 @@ def gather_kernel(table, ids, padding, chunk, out):
     return bad > 0
 
 
-@functools.lru_cache(64)
-def compiled_small_gather(kind, result):
-    """Compiled code of ``gather_kernel`` for few rows of numbers, half a microsecond less; None for other types."""
-    if kind not in AS_THEY_ARE or result != kind:
-        return None
-    rows = np.empty((0, 1), kind)
-    return gather_kernel.entry(rows, np.empty(0, np.int64), -1, 1, rows)
-
-
 def rows_to_read(table, ids, padding_idx):
     """A table, ids and padding for kernels, which read C-contiguous memory in native byte order.
 
     Of a table that is neither, only the rows that are asked for, where they are fewer: it is not copied whole.
     """
-    if ids is None or ids.size >= len(table) or (table.flags.c_contiguous and table.dtype.isnative):
+    if ids is None or ids.size >= len(table) or (table.flags.num & ALIGNED == ALIGNED and table.dtype.isnative):
         return table, ids, padding_idx
     flat = ids.flatten()  # which no other thread writes
     in_range = (flat >= 0) & (flat < len(table))
@@ -90,22 +79,28 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
 
     ``unchecked`` ids that are outside raise, after ``out`` was written: it must be new.
     """
-    few, kind, padding = None, table.dtype, -1 if padding_idx is None else padding_idx
-    plain = ids.ndim == 1 and table.ndim == 2 and (out is None or out.ndim == 2)
-    if plain and table.flags.num & ALIGNED == ALIGNED:
+    kind, source, flat, target = table.dtype, table, ids, out
+    if table.ndim == 2 and ids.ndim == 1 and kind in AS_THEY_ARE and table.flags.num & ALIGNED == ALIGNED:
         rows, columns = ids.size, table.shape[1]
-        if rows * columns < settings.parallel_from:
-            few = compiled_small_gather(kind, kind if out is None else out.dtype)
-    if few:
-        out = arrays.small_output((rows, columns), kind) if out is None else out
-        bad = few(table, ids, padding, settings.chunk_rows, out)
+        size, aligned = rows * columns, out is None
+        if out is None:
+            make = arrays.small_output if size < settings.parallel_from else arrays.output
+            out = target = make((rows, columns), kind)
     else:
-        out = arrays.output(ids.shape + table.shape[1:], native(kind)) if out is None else out
+        aligned = out is None and table.flags.aligned
+        if out is None:
+            out = arrays.output(ids.shape + table.shape[1:], native(kind))
         source, flat, padding_idx = rows_to_read(table, ids, padding_idx)
-        padding, target = -1 if padding_idx is None else padding_idx, out
+        size, target = out.size, out
         if ids.ndim != 1:
             flat, target = flat.reshape(-1), out.reshape(ids.size, *table.shape[1:])
-        bad = gather_kernel(out.size, matrix(source), flat, padding, settings.chunk_rows, matrix(target))
+        source, target = matrix(source), matrix(target)
+    args = source, flat, -1 if padding_idx is None else padding_idx, settings.chunk_rows, target
+    if aligned and size < settings.parallel_from:
+        kind = source.dtype
+        bad = (gather_kernel.entries.get(kind) or gather_kernel.keep_entry(kind, *args))(*args)
+    else:
+        bad = gather_kernel(size, *args)
     if bad and unchecked:
         ids_in_range(ids, len(table))
     return out

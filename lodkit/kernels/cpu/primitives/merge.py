@@ -9,7 +9,7 @@ from ....arrays import check_values, matrix, native
 from ....jit import njit
 from ....lod import SelectedRows
 from .gather import put_once
-from .reduce import reduce_rows
+from .reduce import reduce_into
 from .sort import sort_rows
 
 
@@ -50,8 +50,7 @@ def merge_rows(x):
         return x
     order, starts, unique = runs_of(x)
     dtype = native(x.dtype)
-    value = arrays.output((len(unique), *x.value.shape[1:]), np.dtype(np.int64) if dtype.kind == "i" else dtype)
-    reduce_rows("sum", matrix(x.value), order, None, None, starts, matrix(value).dtype.type(0), matrix(value))
+    value = reduce_into(x.value, order, None, None, starts, "sum", 0)
     return SelectedRows._wrap(unique, value.astype(dtype, copy=False), x.height, merged=True)
 
 

@@ -1,29 +1,30 @@
-"""Segment reductions: choice of the template, and tiles of long segments.
+"""Segment reductions: one route for all values, and tiles of long segments.
 
 Tiles depend on the lengths and not on the number of threads, so neither do the bits of a result.
 """
 
 from __future__ import annotations
 
-import functools
+import math
+import operator
 
 import numpy as np
 
 from .... import arrays
-from ....arrays import ALIGNED, AS_THEY_ARE, matrix, native, total_dtype, upcast
+from ....arrays import ALIGNED, AS_THEY_ARE, BIG_ARRAY_BYTES, matrix, native, total_dtype, upcast
 from ....arrays.ids import ids_in_range
-from ....jit import get_num_threads, settings
+from ....jit import get_num_threads, run, settings
 from ....jit.reducers import REDUCERS, Divisor
-from ....jit.tuning import SHARED, tuning
+from ....jit.tuning import FIRST_LEVEL, SHARED, tuning
 from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
 from .flat_kernels import flat_kernel, flat_logsumexp_kernel
 from .gather import rows_to_read
-from .gradient_kernels import lengths_of, plain, weight_sums
+from .gradient_kernels import plain, weight_sums
 from .reduce_kernels import (
+    BAD_IDS,
     NO_PREFETCH,
     TILE,
-    TOO_LONG,
     Prefetch,
     divide_rows,
     extreme_kernel,
@@ -40,122 +41,234 @@ _UNDIVIDED = {
     "sqrt": ("sum", int(Divisor.ROOT_OF_WEIGHT)),
     "logmeanexp": ("logsumexp", int(Divisor.WEIGHT)),
 }
-LARGE_OUTPUT = 1 << 18  # numbers of a result from which its memory matters
 NO_IDS, NO_WEIGHTS = np.empty(0, np.int64), np.empty(0, np.float32)
+#: Numbers of a result from which its memory matters.
+LARGE_OUTPUT = BIG_ARRAY_BYTES // 8
+MAX_PLANS = 1024
 
 
-def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
-    """The loop of ``reduce_into`` for these arrays, and what was chosen for them."""
-    columns, rows = matrix(values).shape[1], len(values) if ids is None else ids.size
-    size, row_bytes = rows * columns, columns * values.itemsize
-    prefetch, distance, near = choose_prefetch(reduce, size, values, columns, ids is not None)
-    whole = size >= settings.parallel_from and row_bytes <= tuning.strip_bytes
-    flags = ids is not None, weights is not None, padding_idx is not None
-    kernel, _, _, takes_1d = _kernel(reduce, columns, *flags, whole, prefetch)
-    facts = {"lanes": 1 if takes_1d or reduce in ENDS else columns if whole else width_of(columns)}
-    again = f" and {near}" if prefetch.again else ""
-    facts["prefetch"] = f"{distance}{again} rows ahead" if distance else "none: the rows are few, or in the cache"
-    longest, tile = max(np.diff(offsets), default=0), TILE * settings.chunk_rows
-    facts["tiles"] = f"of {tile} rows" if longest > tile and reduce not in ENDS else "none: no segment is that long"
-    return kernel, facts
+class Plan:
+    """What calls have in common whose types, columns and sizes are alike.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+        Type of the result.
+    total_dtype : numpy.dtype
+        Type of the results of tiles.
+    kernel : callable
+    divisor : int
+        A ``Divisor``.
+    distance, near_distance : int
+        Rows between a prefetch, and a second one, and the use of a row.
+    adapt : callable or None
+        Gives values and results the shape and type that the kernel takes; None where they have it.
+    copies : bool
+        The byte order of the values is another one.
+    code : callable or None
+        The compiled kernel, which looks at no types, from the first call on.
+    pad : tuple
+        The last pad value, and what the kernel takes for it.
+    flat : bool
+        The kernel takes vectors.
+    lanes : int
+        Numbers of a row that the kernel takes at a time.
+    """
+
+    __slots__ = (
+        *("dtype", "total_dtype", "kernel", "divisor", "distance", "near_distance"),
+        *("adapt", "copies", "code", "pad", "flat", "lanes"),
+    )
+
+    def __init__(self, kind, ndim, columns, reduce, dtype, weights, gather, few, reach):
+        self.dtype = dtype if isinstance(dtype, np.dtype) else result_dtype(kind, reduce, dtype)
+        self.total_dtype, row_bytes = total_dtype(kind), columns * kind.itemsize
+        prefetch, self.distance, self.near_distance = choose_prefetch(reduce, row_bytes, gather, reach)
+        width = columns if not few and row_bytes <= tuning.strip_bytes else width_of(columns)
+        converts, weighted = native(kind) != self.dtype, weights is not None
+        facts = reduce, columns, width, gather, weighted, prefetch, converts
+        self.kernel, self.divisor, self.flat = choose_kernel(*facts)
+        self.adapt, self.copies = flatten if self.flat else matrix, not kind.isnative
+        if kind in AS_THEY_ARE and self.dtype in AS_THEY_ARE and ndim < 3:
+            self.adapt = None if ndim == 2 - self.flat else flatten if self.flat else add_axis
+        self.lanes = 1 if self.flat or reduce in ENDS else width
+        self.code, self.pad = None, (None, None)
+
+    def keep_pad(self, pad_value):
+        """Convert a pad value to what the kernel takes: float16 as bits, or as float32 where it takes numbers."""
+        pad = pad_of(pad_value, self.dtype)
+        if self.dtype == np.float16:
+            pad = np.float32(pad) if self.flat else pad.view(np.uint16)
+        self.pad = pad_value, pad
+        return pad
+
+    def keep_code(self, args):
+        """Compile the kernel for arguments of these types."""
+        self.code = self.kernel.entry(*args)
+        return self.code
 
 
-def reduce_rows(reduce, values, ids, weights, padding_idx, offsets, pad, out, unchecked=False):
-    """Reduce the rows of every segment into ``out``.
+plans: dict[tuple, Plan] = {}
+
+
+def keep_plan(key):
+    """Make the plan of a key, which holds no numbers but those of columns and dimensions."""
+    if len(plans) >= MAX_PLANS:
+        plans.clear()
+    plan = plans[key] = Plan(*key)
+    return plan
+
+
+#: A vector as a matrix of one column.
+add_axis = operator.itemgetter((slice(None), None))
+
+
+def flatten(array):
+    """Numbers of an array as a vector, float16 as uint16 bits."""
+    return matrix(array).reshape(-1)
+
+
+def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False):
+    """Reduce the rows of every segment of ``values``: all rows in order, or those at ``ids``.
 
     Parameters
     ----------
-    reduce : str
-    values : array of shape (rows, columns)
-        C-contiguous; float16 as uint16 bits.
+    values : array of shape (rows, *item)
     ids : int64 array or None
-        Rows to reduce; all, in order, for None.
     weights : array or None
         One a row, with sum and mean.
     padding_idx : int or None
         Rows with this id read as zeros.
     offsets : int64 array
         Checked ones, over ids or rows.
-    pad : scalar
-        Result of an empty segment, of the type of ``out``.
-    out : array of shape (segments, columns)
+    reduce : str
+    pad_value : number
+        Result of an empty segment.
+    out : array of shape (segments, *item), optional
+    dtype : str or numpy.dtype, optional
+        Type of the result. As a string it is checked to suit the values.
     unchecked : bool
-        Some ids may be outside the values. They raise, after ``out`` was written: it must be new.
+        Some ids may be outside the values, and raise.
     """
-    columns, rows, chunk = out.shape[1], len(values) if ids is None else len(ids), settings.chunk_rows
-    if columns == 0 or len(offsets) == 1:
+    kind, shape, gather, of_weights = values.dtype, values.shape, ids is not None, None
+    if weights is not None:
+        if weights.dtype not in AS_THEY_ARE or not weights.flags.c_contiguous:
+            weights = plain(weights)
+        of_weights = weights.dtype
+    segments, ndim = len(offsets) - 1, len(shape)
+    # A product and a tuple of the rest of the shape take 0.2 us more.
+    if ndim == 2:
+        columns = shape[1]
+        result_shape = segments, columns
+    elif ndim == 1:
+        columns, result_shape = 1, (segments,)
+    else:
+        columns, result_shape = math.prod(shape[1:]), (segments, *shape[1:])
+    size = (segments if reduce in ENDS else ids.size if gather else shape[0]) * columns
+    # Without a call of ``reach_of`` few numbers take 0.1 us less.
+    few, reach = size < settings.parallel_from, reach_of(values, size, gather) if size >= settings.fetch_from else None
+    key = kind, ndim, columns, reduce, dtype, of_weights, gather, few, reach
+    plan = plans.get(key) or keep_plan(key)
+    if gather and (not shape[0] or (unchecked and (out is not None or reduce in ENDS))):
+        ids_in_range(ids, shape[0])
+    if out is None:
+        make = arrays.small_output if segments * columns < LARGE_OUTPUT else arrays.output
+        out = target = make(result_shape, plan.dtype)
+    else:
+        out = target = arrays.output(result_shape, plan.dtype, out)
+    if not (segments and columns):
         if unchecked:
-            ids_in_range(ids, len(values))
-        return
-    if rows > TILE * chunk:
-        tiles, tile_offsets = tiles_of(offsets, TILE * chunk)
-        if len(tiles) and reduce not in ENDS:
-            if unchecked:
-                ids_in_range(ids, len(values))
-            reduce_in_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out)
-            return
-    gather, size = ids is not None, rows * columns
-    whole = size >= settings.parallel_from and columns * values.itemsize <= tuning.strip_bytes
-    prefetch, fetch, near = choose_prefetch(reduce, size, values, columns, gather)
-    kernel, divisor, reports_bad_ids, takes_1d = _kernel(
-        reduce, columns, gather, weights is not None, padding_idx is not None, whole, prefetch
+            ids_in_range(ids, shape[0])
+        return out
+    table, places, padding = values, ids, padding_idx
+    if plan.copies or values.flags.num & ALIGNED != ALIGNED:
+        table, places, padding = rows_to_read(values, ids, padding_idx)
+        table = np.require(table, native(kind), "CA")
+    if plan.adapt:
+        table, target = plan.adapt(table), plan.adapt(target)
+    known, pad = plan.pad
+    if known is not pad_value:
+        pad = plan.keep_pad(pad_value)
+    args = (
+        table,
+        places if gather else NO_IDS,
+        NO_WEIGHTS if weights is None else weights,
+        -1 if padding is None else padding,
+        offsets,
+        pad,
+        plan.divisor,
+        settings.chunk_rows,
+        settings.block_rows,
+        plan.distance,
+        plan.near_distance,
+        target,
     )
-    if unchecked and not reports_bad_ids:
-        ids_in_range(ids, len(values))
-    if takes_1d:
-        values, out = values.reshape(-1), out.reshape(-1)
-        pad = np.float32(pad.view(np.float16)) if pad.dtype == np.uint16 else pad
-    flat = NO_IDS if ids is None else ids
-    weights = NO_WEIGHTS if weights is None else weights
-    padding = -1 if padding_idx is None else padding_idx
-    work, block = out.size if reduce in ENDS else size, settings.block_rows
-    bad = kernel(work, values, flat, weights, padding, offsets, pad, divisor, chunk, block, fetch, near, out)
-    if bad and unchecked:
-        ids_in_range(ids, len(values))
+    code = plan.code or plan.keep_code(args)
+    state = code(*args) if few else run(code, args)
+    if state == BAD_IDS and unchecked:
+        ids_in_range(ids, shape[0])
+    if state:
+        reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked)
+    return out
 
 
-def choose_prefetch(reduce, size, values, columns, gather):
-    """How a reduction of ``size`` numbers prefetches, the rows between that and the use of a row, and those between a
-    second prefetch and its use.
+def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked):
+    """Reduce long segments into their rows of ``out``: tiles, in double precision, and then the results of tiles."""
+    limit, dtype = TILE * settings.chunk_rows, plan.total_dtype
+    long = np.flatnonzero(np.diff(offsets) > limit)
+    if not len(long):
+        # Only an id was outside, and another thread has mended it.
+        return
+    starts = offsets[long]
+    # The long segments and, as one segment each, the rows between two of them.
+    offsets = np.unique(np.concatenate([starts, offsets[long + 1]]))
+    at, (tiles, tile_offsets) = np.searchsorted(offsets, starts), tiles_of(offsets, limit)
+    inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
+    partial = reduce_into(values, ids, weights, padding_idx, tiles, inner, 0, None, dtype, unchecked)
+    if not divisor:
+        out[long] = reduce_into(partial, None, None, None, tile_offsets, inner, pad_value, None, plan.dtype)[at]
+        return
+    total = reduce_into(partial, None, None, None, tile_offsets, inner, pad_value, None, dtype)[at]
+    weight = np.diff(offsets).astype(np.float64) if weights is None else weight_sums(weights, offsets)
+    quotient = np.empty(total.shape, plan.dtype)
+    pad, logs = plan.keep_pad(pad_value), inner == "logsumexp"
+    divide_rows(matrix(total), weight[at], pad, divisor, logs, matrix(quotient))
+    out[long] = quotient
+
+
+def reach_of(values, size, gather):
+    """Whether values exceed the first, the second and the third level of the cache, and whether threads share a
+    reduction of ``size`` numbers by ids: what ``choose_prefetch`` goes by. None for few numbers.
     """
-    nbytes, near_bytes = values.nbytes, settings.near_bytes
-    if size < settings.fetch_from or (nbytes <= near_bytes and not gather):
+    if size < settings.fetch_from:
+        return None
+    nbytes, may_share = values.nbytes, gather and tuning.shared_rows_ahead > 0 and size >= settings.parallel_from
+    shares = may_share and get_num_threads() > 1
+    return nbytes > FIRST_LEVEL, nbytes > settings.near_bytes, nbytes > settings.mid_bytes, shares
+
+
+def choose_prefetch(reduce, row_bytes, gather, reach):
+    """How a reduction prefetches rows, the rows between that and the use of a row, and those between a second prefetch
+    and its use.
+
+    ``reach`` is that of ``reach_of``.
+    """
+    if reach is None:
         return NO_PREFETCH, 0, 0
-    row_bytes, alternate, near = min(columns * values.itemsize, tuning.strip_bytes), False, 0
+    beyond_first, beyond_second, beyond_third, shares = reach
+    row_bytes, alternate, near = min(row_bytes, tuning.strip_bytes), False, 0
     if not gather:
         by_passes = reduce in ("logsumexp", "logmeanexp")  # 16 rows ahead took 1.13 of the time (znver4)
-        fetch = (0 if by_passes else tuning.rows_in_order) or tuning.ahead(row_bytes)
-    elif nbytes <= max(near_bytes, settings.mid_bytes):
-        alternate, fetch = True, tuning.cached_ahead(row_bytes, nbytes, near_bytes)
+        distance = ((0 if by_passes else tuning.rows_in_order) or tuning.distance_of(row_bytes)) if beyond_second else 0
+    elif beyond_second and beyond_third:
+        alternate = shares and row_bytes >= SHARED
+        distance, near = tuning.distances_by_id(row_bytes, alternate)
     else:
-        wide = row_bytes >= SHARED and size >= settings.parallel_from and get_num_threads() > 1
-        alternate = wide and tuning.shared_rows_ahead > 0
-        fetch, near = tuning.both_ahead(row_bytes, alternate)
-    return (Prefetch(tuning.level, alternate, near > 0), fetch, near) if fetch else (NO_PREFETCH, 0, 0)
-
-
-def reduce_in_tiles(reduce, values, ids, weights, padding_idx, offsets, tiles, tile_offsets, pad, out):
-    """Reduce the tiles of long segments, in double precision, and then their results; others as in any batch."""
-    kind = total_dtype(values.dtype)
-    partial = np.empty((len(tiles) - 1, out.shape[1]), kind)
-    inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
-    reduce_rows(inner, values, ids, weights, padding_idx, tiles, kind.type(0), partial)
-    if divisor:
-        total = np.empty(out.shape, kind)
-        reduce_rows(inner, partial, None, None, None, tile_offsets, kind.type(0), total)
-        weight = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
-        divide_rows(total, weight, pad, divisor, inner == "logsumexp", out)
-    else:
-        reduce_rows(inner, partial, None, None, None, tile_offsets, pad, out)
-        if inner != "logsumexp":
-            return
-    # A quotient or logarithm of double precision is rounded otherwise: short segments would depend on their batch.
-    first = 0
-    for s in [*np.flatnonzero(np.diff(offsets) > TILE * settings.chunk_rows), len(offsets) - 1]:
-        if s > first:
-            some, rows = offsets[first : s + 1], out[first:s]
-            reduce_rows(reduce, values, ids, weights, padding_idx, some, pad, rows)
-        first = s + 1
+        distance = tuning.distance_in_cache(row_bytes, beyond_first, beyond_second)
+        if distance and tuning.cached_level:
+            return Prefetch(tuning.cached_level, astride=False), distance, 0
+        alternate = True
+    return (Prefetch(tuning.level, alternate, near > 0), distance, near) if distance else (NO_PREFETCH, 0, 0)
 
 
 def width_of(columns):
@@ -163,26 +276,33 @@ def width_of(columns):
     return next((w for w in WIDTHS if w <= columns), 1)
 
 
-@functools.lru_cache(1024)
-def _kernel(reduce, columns, gather, weighted, padded, whole, prefetch):
-    """Kernel of a reduction, its Divisor, whether it reports bad ids and takes arrays of one dimension.
+def choose_kernel(reduce, columns, width, gather, weighted, prefetch, converts):
+    """Kernel of a reduction, its Divisor, and whether it takes arrays of one dimension."""
+    inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
+    if inner in ENDS:
+        return end_kernel(inner == "last", converts), divisor, False
+    in_order = columns == 1 and not gather
+    if inner == "logsumexp":
+        return (flat_logsumexp_kernel() if in_order else logsumexp_kernel(width, gather, prefetch)), divisor, in_order
+    if in_order and not weighted:
+        return flat_kernel(reduce), divisor, True
+    if REDUCERS[inner].start is not None:
+        return sum_kernel(inner, width, gather, weighted, prefetch), divisor, False
+    return extreme_kernel(inner, width, gather, prefetch), divisor, False
 
-    One of ``whole`` rows takes one strip each.
-    """
-    reduce, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
-    width = columns if whole else width_of(columns)
-    if reduce in ENDS:
-        return end_kernel(reduce == "last"), divisor, False, False
-    if columns == 1 and not gather and reduce == "logsumexp":
-        return flat_logsumexp_kernel(), divisor, False, True
-    if reduce == "logsumexp":
-        return logsumexp_kernel(width, gather, padded, prefetch), divisor, False, False
-    if columns == 1 and not gather and not weighted:
-        return flat_kernel(reduce), divisor, False, True
-    if REDUCERS[reduce].start is not None:
-        divides = weighted and divisor != 0
-        return sum_kernel(reduce, width, gather, weighted, padded, divides, prefetch), divisor, True, False
-    return extreme_kernel(reduce, width, gather, padded, prefetch), divisor, False, False
+
+def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
+    """The loop of ``reduce_into`` for these arrays, and what was chosen for them."""
+    columns, gather, limit = matrix(values).shape[1], ids is not None, TILE * settings.chunk_rows
+    size = (ids.size if gather else len(values)) * columns
+    few, reach = size < settings.parallel_from, reach_of(values, size, gather)
+    of_weights = None if weights is None else weights.dtype
+    plan = Plan(values.dtype, values.ndim, columns, reduce, None, of_weights, gather, few, reach)
+    again = f" and {plan.near_distance}" if plan.near_distance else ""
+    ahead = f"{plan.distance}{again} rows ahead" if plan.distance else "none: the rows are few, or in the cache"
+    long = reduce not in ENDS and max(np.diff(offsets), default=0) > limit
+    tiles = f"of {limit} rows" if long else "none: no segment is that long"
+    return plan.kernel, {"lanes": plan.lanes, "prefetch": ahead, "tiles": tiles}
 
 
 def reduce_with_index(reduce, values, offsets, pad_value, out=None):
@@ -201,100 +321,3 @@ def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     if index.size:
         argreduce_kernel(reduce)(values.size, values, ids, padding, offsets, settings.chunk_rows, index)
     return index.reshape(shape)
-
-
-@functools.lru_cache(1024)
-def _plan(kind, columns, reduce, asked, pad_value, weights, gather, padded, few, prefetch):
-    """Type of the result, pad value, kernel, Divisor, whether it reports bad ids and takes one dimension.
-
-    None for other types. For ``few`` rows the kernel is the compiled code itself, without a check of types by Numba:
-    they are the key of this plan. That halves the time of ten segments.
-    """
-    if kind not in AS_THEY_ARE or columns == 0:
-        return None
-    dtype, pad = result_of(kind, reduce, asked, pad_value)
-    whole = not few and columns * kind.itemsize <= tuning.strip_bytes
-    kernel, divisor, reports_bad_ids, takes_1d = _kernel(
-        reduce, columns, gather, weights is not None, padded, whole, prefetch
-    )
-    if few:
-        shape, weights = 0 if takes_1d else (0, columns), NO_WEIGHTS if weights is None else np.empty(0, weights)
-        values, out = np.empty(shape, kind), np.empty(shape, dtype)
-        kernel = kernel.entry(values, NO_IDS, weights, -1, NO_IDS, pad, divisor, 1, 1, 0, 0, out)
-    return dtype, pad, kernel, divisor, reports_bad_ids, takes_1d
-
-
-@functools.lru_cache(1024)
-def result_of(dtype, reduce, asked, pad_value):
-    """The type of the result, and the pad value in it (as bits where it is float16)."""
-    dtype = result_dtype(dtype, reduce, asked)
-    pad = pad_of(pad_value, dtype)
-    return dtype, pad.view(np.uint16) if dtype == np.float16 else pad
-
-
-def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False):
-    """Reduce rows of ``values`` (those at ``ids``, all where it is None) by offsets that were checked.
-
-    ``unchecked`` ids, which ``integers`` gave, raise where they are outside.
-    """
-    shape, plan, kind = values.shape, None, None
-    if weights is not None:
-        if weights.dtype not in AS_THEY_ARE or not weights.flags.c_contiguous:
-            weights = plain(weights)
-        kind = weights.dtype
-    segments, ndim = len(offsets) - 1, len(shape)
-    if out is None and segments and 0 < ndim < 3 and values.flags.num & ALIGNED == ALIGNED:
-        columns = shape[1] if ndim == 2 else 1
-        size = segments * columns if reduce in ENDS else values.size if ids is None else ids.size * columns
-        few, gather, padded = size < settings.parallel_from, ids is not None, padding_idx is not None
-        padding, prefetch, fetch, near = padding_idx if padded else -1, NO_PREFETCH, 0, 0
-        if size >= settings.fetch_from:
-            prefetch, fetch, near = choose_prefetch(reduce, size, values, columns, gather)
-        plan = _plan(values.dtype, columns, reduce, dtype, pad_value, kind, gather, padded, few, prefetch)
-    if plan is None:
-        return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
-    result, pad, kernel, divisor, reports_bad_ids, takes_1d = plan
-    chunk, block = settings.chunk_rows, settings.block_rows
-    if not reports_bad_ids:
-        if size > TILE * chunk * columns:
-            return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
-        if unchecked:
-            ids_in_range(ids, shape[0])
-    table = values
-    if few and segments * columns < LARGE_OUTPUT:
-        made = target = arrays.small_output((segments, columns) if ndim == 2 else (segments,), result)
-    else:
-        made = target = arrays.output((segments, *shape[1:]), result)
-    if takes_1d:
-        if ndim == 2:
-            table, target = values.reshape(-1), made.reshape(-1)
-    elif ndim == 1:
-        table, target = values[:, None], made[:, None]
-    flat, factors = NO_IDS if ids is None else ids, NO_WEIGHTS if weights is None else weights
-    if few:
-        wrong = kernel(table, flat, factors, padding, offsets, pad, divisor, chunk, block, fetch, near, target)
-    else:
-        wrong = kernel(size, table, flat, factors, padding, offsets, pad, divisor, chunk, block, fetch, near, target)
-    if wrong == TOO_LONG:
-        return _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked)
-    if wrong and unchecked:
-        ids_in_range(ids, shape[0])
-    return made
-
-
-def _reduce(values, ids, weights, padding_idx, offsets, reduce, pad_value, out, dtype, unchecked):
-    """``reduce_into`` in general: into ``out``, halves, values of many dimensions, long segments."""
-    read, places, padding_idx = rows_to_read(values, ids, padding_idx)
-    if unchecked and (out is not None or read is not values):
-        ids_in_range(ids, len(values))
-        unchecked = False
-    dtype, pad = result_of(values.dtype, reduce, dtype, pad_value)
-    out = arrays.output((len(offsets) - 1, *values.shape[1:]), dtype, out)
-    if reduce in ENDS and native(values.dtype) == np.float16 != dtype:
-        halves = np.empty(out.shape, np.float16)
-        reduce_rows(reduce, matrix(read), places, None, None, offsets, np.uint16(0), matrix(halves), unchecked)
-        out[...] = halves
-        out[offsets[1:] == offsets[:-1]] = pad
-    else:
-        reduce_rows(reduce, matrix(read), places, weights, padding_idx, offsets, pad, matrix(out), unchecked)
-    return out

@@ -15,12 +15,13 @@ import numpy as np
 
 from ....jit import jitable, njit, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
-from .templates import fill, segment_kernel
+from .templates import fill
 
 #: Functions of vectors and numbers, of which Numba makes one version without reference counts.
 inline_without_nrt = jitable(inline=True, nrt=False)
 TILE = 16  # chunks in a tile of a long segment
-BAD_IDS, TOO_LONG = 1, 2
+# Of several threads' states the largest is that of a call.
+TOO_LONG, BAD_IDS = 1, 2
 
 
 class Prefetch(NamedTuple):
@@ -36,11 +37,14 @@ class Prefetch(NamedTuple):
         Prefetch every second line of a row. By ids alone.
     again : bool
         Prefetch all lines of a row once more, nearer to its use. By ids alone.
+    astride : bool
+        Prefetch also the line that a row ends in, if it begins amid one. By ids alone.
     """
 
     level: int = 0
     alternate: bool = False
     again: bool = False
+    astride: bool = True
 
 
 NO_PREFETCH = Prefetch()
@@ -54,7 +58,7 @@ def access(width, gather, prefetch):
     amid a cache line, and the line that it ends in is fetched too. (To find that out per call took longer: 20 us
     behind a table that fills the caches.)
     """
-    level, alternate, again = prefetch
+    level, alternate, again, astride = prefetch
 
     @inline_without_nrt
     def row_of(values, ids, i, j, distance, near_distance):
@@ -68,7 +72,7 @@ def access(width, gather, prefetch):
         if alternate:
             simd.prefetch_alternate(values, ids[np.uint64(i + distance)], j, width, level)
         elif level:
-            simd.prefetch_lanes(values, ids[np.uint64(i + distance)], j, width, True, level)
+            simd.prefetch_lanes(values, ids[np.uint64(i + distance)], j, width, astride, level)
         if again:
             simd.prefetch_lanes(values, ids[np.uint64(i + near_distance)], j, width, True, level)
         return ids[np.uint64(i)]
@@ -93,61 +97,34 @@ def rows_left_by(gather):
 
 
 @functools.cache
-def _reader(width, gather, padded, prefetch):
-    """Make a reader of W columns of the row of the i-th value: zeros of a padding row."""
-    row_of = access(width, gather, prefetch)
+def bound_row(gather):
+    """Make a function that bounds a row by the table. An id is clamped, without a branch: another thread may have
+    written it since it was checked. The table must have a row.
+    """
+
+    @inline_without_nrt
+    def keep_row(values, row):
+        return row
+
+    @inline_without_nrt
+    def clamp_row(values, row):
+        return min(np.uint64(row), np.uint64(len(values) - 1))
+
+    return clamp_row if gather else keep_row
+
+
+@functools.cache
+def row_reader(width, gather, prefetch):
+    """Make a function that reads W columns of the row of the i-th value: zeros of a padding row."""
+    row_of, bound = access(width, gather, prefetch), bound_row(gather)
 
     @inline_without_nrt
     def read(values, ids, padding, i, j, distance, near_distance):
         row = row_of(values, ids, i, j, distance, near_distance)
-        if gather and np.uint64(row) >= np.uint64(len(values)):
-            # Another thread wrote the id since it was checked.
-            row = 0
-        x = simd.load(values, row, j, width)
-        return simd.full(values, width, 0.0) if padded and row == padding else x
+        x = simd.load(values, bound(values, row), j, width)
+        return simd.full(values, width, 0.0) if gather and row == padding else x
 
     return read
-
-
-@functools.cache
-def _sums(reducer, width, gather, weighted, padded, prefetch):
-    """Sum W columns from j on: a block of rows in the type of the values, more in double precision.
-
-    Or the product: what the reducer's steps give. A padding row reads as zeros. Ids outside the table are left out and
-    counted here, where they are read anyway: a pass before took 5 % of a bag's time.
-    """
-    row_of, step, zero = access(width, gather, prefetch), simd.STEPS[reducer.step], reducer.start
-    rows_left = rows_left_by(gather)
-
-    @inline_without_nrt
-    def block_sum(values, ids, weights, padding, start, stop, j, distance, near_distance):
-        distance, near_distance = rows_left(values, ids, stop, distance, near_distance)
-        result, bad, i = simd.full(values, width, zero), 0, start
-        while i < stop:
-            row = row_of(values, ids, i, j, distance, near_distance)
-            if gather and np.uint64(row) >= np.uint64(len(values)):
-                bad += 1
-            elif not (padded and row == padding):
-                x = simd.load(values, row, j, width)
-                if weighted:
-                    result = simd.fma(x, simd.full(values, width, weights[i]), result)
-                else:
-                    result = step(result, x)
-            elif zero != 0.0:
-                result = step(result, simd.full(values, width, 0.0))
-            i += 1
-        return result, bad
-
-    @jitable(nrt=False)
-    def long_sum(values, ids, weights, padding, start, stop, j, block, distance, near_distance):
-        result, bad = simd.widen(simd.full(values, width, zero)), 0
-        for first in range(start, stop, block):
-            last = min(first + block, stop)
-            part, more = block_sum(values, ids, weights, padding, first, last, j, distance, near_distance)
-            result, bad = step(result, simd.widen(part)), bad + more
-        return result, bad
-
-    return block_sum, long_sum
 
 
 jitable(root_of, nrt=False)
@@ -169,72 +146,119 @@ def weight_of(weights, start, stop):
     return result
 
 
-@jitable
-def count_outside(ids, start, stop, height):
-    """Count ids that are no rows."""
-    bad = 0
-    for i in range(start, stop):
-        bad += np.uint64(ids[i]) >= np.uint64(height)
+@jitable(nrt=False)
+def has_bad_id(ids, start, stop, height):
+    """Whether some ids are no rows: a loop that LLVM vectorises, over ids that are read next. As unsigned numbers
+    negative ids are huge.
+    """
+    bad = False
+    for i in range(np.uint64(start), np.uint64(stop)):
+        bad |= np.uint64(ids[i]) >= np.uint64(height)
     return bad
 
 
-@functools.cache
-def sum_kernel(reduce, width, gather, weighted, padded, divides, prefetch):
-    """Kernel of a reducer that adds up, or multiplies. One block, the usual case, goes around double precision: 1.2
-    times faster.
+@inline_without_nrt
+def state_of(too_long, bad):
+    """What a kernel returns: BAD_IDS where an id is no row, TOO_LONG where it has left segments out, else 0."""
+    return BAD_IDS if bad else TOO_LONG if too_long else 0
 
-    It leaves out segments of more than TILE chunks, and rows that are outside the table. Returns TOO_LONG if there are
-    such segments, else BAD_IDS if there are such ids, else 0.
+
+@functools.cache
+def sum_kernel(reduce, width, gather, weighted, prefetch):
+    """Kernel of a reducer that adds up, or multiplies.
+
+    A block of rows is summed in the type of the values, more of them in double precision. Segments of one block, the
+    usual case, go first: around a call the registers of their loop would be spilled. Those of more than TILE chunks
+    are left out.
     """
-    block_sum, long_sum = _sums(REDUCERS[reduce], width, gather, weighted, padded, prefetch)
+    reducer, row_of, bound = REDUCERS[reduce], access(width, gather, prefetch), bound_row(gather)
+    step, zero, rows_left = simd.STEPS[reducer.step], reducer.start, rows_left_by(gather)
 
     @inline_without_nrt
-    def quotient(total, weight, offsets, s, divisor):
-        """Of a total and its weight. A length is read here: were it computed before the loop of strips, LLVM would take
-        its root there, for sums too, and one of 8 columns would take 1.2 of the time.
-        """
-        if divisor == Divisor.NOTHING:
-            return total
-        return divide_total(total, weight if divides else float(offsets[s + 1] - offsets[s]), divisor)
+    def sum_block(values, ids, weights, padding, start, stop, j, distance, near_distance):
+        distance, near_distance = rows_left(values, ids, stop, distance, near_distance)
+        result, i = simd.full(values, width, zero), start
+        while i < stop:
+            row = row_of(values, ids, i, j, distance, near_distance)
+            if not (gather and row == padding):
+                x = simd.load(values, bound(values, row), j, width)
+                if weighted:
+                    result = simd.fma(x, simd.full(values, width, weights[i]), result)
+                else:
+                    result = step(result, x)
+            elif zero != 0.0:
+                result = step(result, simd.full(values, width, 0.0))
+            i += 1
+        return result
 
-    # As the body of a segment_kernel it takes 3 % more time, and a quarter more to compile.
+    @inline_without_nrt
+    def weigh(weights, start, stop, divisor):
+        """The weight of a segment, which divides its total."""
+        return weight_of(weights, start, stop) if weighted and divisor != Divisor.NOTHING else float(stop - start)
+
+    @jitable(nrt=False)
+    def sum_long(values, ids, weights, padding, offsets, segments, pad, divisor, chunk, block, ahead, out):
+        """Reduce those of some segments that have more than a block."""
+        too_long = False
+        for s in range(*segments):
+            start, stop = offsets[s], offsets[s + 1]
+            if stop - start <= block:
+                continue
+            if stop - start > TILE * chunk:
+                too_long = True
+                continue
+            weight = weigh(weights, start, stop, divisor)
+            if weight == 0:
+                fill(out, s, pad)
+                continue
+            for at in range(0, out.shape[1], width):
+                j = min(at, out.shape[1] - width)
+                total = simd.widen(simd.full(values, width, zero))
+                for i in range(start, stop, block):
+                    part = sum_block(values, ids, weights, padding, i, min(i + block, stop), j, *ahead)
+                    total = step(total, simd.widen(part))
+                simd.store(out, s, j, divide_total(total, weight, divisor))
+        return too_long
+
     @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
-        columns, bad, long = out.shape[1], 0, 0
+        columns, bad, too_long = out.shape[1], False, False
         for c in prange(offsets[-1] // chunk + 1):
-            for s in segments_in(offsets, chunk, c):
-                start, stop = offsets[s], offsets[s + 1]
-                if stop - start > TILE * chunk:
-                    long += 1
+            segments, more = segments_in(offsets, chunk, c), False
+            # Unsigned indices skip Numba's branch for negative ones, 0.3 ns a segment.
+            stop = offsets[np.uint64(segments.start)]
+            if gather:
+                bad |= has_bad_id(ids, stop, offsets[np.uint64(segments.stop)], len(values))
+            for s in segments:
+                start, stop = stop, offsets[np.uint64(s + 1)]
+                if stop - start > block:
+                    more = True
                     continue
-                weight = weight_of(weights, start, stop) if divides else 1.0
+                weight = weigh(weights, start, stop, divisor)
                 if start == stop or weight == 0:
-                    if gather:
-                        bad += count_outside(ids, start, stop, len(values))
                     fill(out, s, pad)
                     continue
                 for at in range(0, columns, width):
                     j = min(at, columns - width)
-                    if stop - start <= block:
-                        total, more = block_sum(values, ids, weights, padding, start, stop, j, distance, near_distance)
-                        simd.store(out, s, j, quotient(total, weight, offsets, s, divisor))
-                    else:
-                        given = values, ids, weights, padding, start, stop, j, block, distance, near_distance
-                        double, more = long_sum(*given)
-                        simd.store(out, s, j, quotient(double, weight, offsets, s, divisor))
-                    bad += more
-        return TOO_LONG if long else BAD_IDS if bad else 0
+                    total = sum_block(values, ids, weights, padding, start, stop, j, distance, near_distance)
+                    simd.store(out, s, j, divide_total(total, weight, divisor))
+            if more:
+                ahead, some = (distance, near_distance), (segments.start, segments.stop)
+                too_long |= sum_long(
+                    values, ids, weights, padding, offsets, some, pad, divisor, chunk, block, ahead, out
+                )
+        return state_of(too_long, bad)
 
     return kernel
 
 
 @functools.cache
-def extreme_kernel(reduce, width, gather, padded, prefetch):
+def extreme_kernel(reduce, width, gather, prefetch):
     """Kernel of max and min, which divide by nothing."""
-    read, step = _reader(width, gather, padded, prefetch), simd.STEPS[REDUCERS[reduce].step]
-    read_only, rows_left = _reader(width, gather, padded, NO_PREFETCH), rows_left_by(gather)
+    read, step = row_reader(width, gather, prefetch), simd.STEPS[REDUCERS[reduce].step]
+    read_only, rows_left = row_reader(width, gather, NO_PREFETCH), rows_left_by(gather)
 
-    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, distance, near_distance, out):
+    def body(values, ids, padding, s, start, stop, j, divisor, block, distance, near_distance, out):
         best = read_only(values, ids, padding, start, j, 0, 0)
         for first in range(start + 1, stop, block):
             last = min(first + block, stop)
@@ -243,28 +267,19 @@ def extreme_kernel(reduce, width, gather, padded, prefetch):
                 best = step(best, read(values, ids, padding, i, j, block_distance, block_near))
         simd.store(out, s, j, best)
 
-    return segment_kernel(body, width)
+    return segment_kernel(body, width, gather)
 
 
 @functools.cache
-def logsumexp_kernel(width, gather, padded, prefetch):
+def logsumexp_kernel(width, gather, prefetch):
     """Kernel of logsumexp, and of logmeanexp where it divides: the maximum first, then the exponentials that it shifts;
     the rows are in cache by then.
 
-    A NaN may be passed over by the maximum: its exponential brings it back. An id that another thread has put outside
-    the table since it was checked is left out: a branch, where clamping it in both passes took 1.03 times as long.
+    A NaN may be passed over by the maximum: its exponential brings it back.
     """
-    row_of, rows_left = access(width, gather, prefetch), rows_left_by(gather)
+    read, rows_left = row_reader(width, gather, prefetch), rows_left_by(gather)
 
-    @inline_without_nrt
-    def read(values, ids, padding, i, j, block_distance, block_near):
-        row = row_of(values, ids, i, j, block_distance, block_near)
-        if gather and np.uint64(row) >= np.uint64(len(values)):
-            return simd.full(values, width, -np.inf)
-        x = simd.load(values, row, j, width)
-        return simd.full(values, width, 0.0) if padded and row == padding else x
-
-    def body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, distance, near_distance, out):
+    def body(values, ids, padding, s, start, stop, j, divisor, block, distance, near_distance, out):
         top = simd.full(values, width, -np.inf)
         for first in range(start, stop, block):
             last = min(first + block, stop)
@@ -281,10 +296,39 @@ def logsumexp_kernel(width, gather, padded, prefetch):
                 partial = simd.add(partial, simd.exp(simd.sub(x, shift)))
             total = simd.add(total, simd.widen(partial))
         # In the type of the result: for a tile of a long segment double precision, since a mean is a difference of it.
-        total, shift = simd.narrow(out, divide_total(total, weight, divisor)), simd.narrow(out, simd.widen(shift))
-        simd.store(out, s, j, simd.add(simd.log(total), shift))
+        total = simd.narrow(out, divide_total(total, float(stop - start), divisor))
+        simd.store(out, s, j, simd.add(simd.log(total), simd.narrow(out, simd.widen(shift))))
 
-    return segment_kernel(body, width)
+    return segment_kernel(body, width, gather)
+
+
+def segment_kernel(body, width, gather):
+    """Make a kernel of ``body(values, ids, padding, s, start, stop, j, divisor, block, distance, near_distance, out)``,
+    which reduces W columns from j on of the rows of segment s.
+    """
+    body = inline_without_nrt(body)
+
+    @parallel_kernel
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
+        columns, bad, too_long = out.shape[1], False, False
+        for c in prange(offsets[-1] // chunk + 1):
+            segments = segments_in(offsets, chunk, c)
+            if gather:
+                bad |= has_bad_id(ids, offsets[segments.start], offsets[segments.stop], len(values))
+            for s in segments:
+                start, stop = offsets[s], offsets[s + 1]
+                if stop - start > TILE * chunk:
+                    too_long = True
+                    continue
+                if start == stop:
+                    fill(out, s, pad)
+                    continue
+                for at in range(0, columns, width):
+                    j = min(at, columns - width)
+                    body(values, ids, padding, s, start, stop, j, divisor, block, distance, near_distance, out)
+        return state_of(too_long, bad)
+
+    return kernel
 
 
 @njit

@@ -6,14 +6,14 @@ import functools
 
 import numpy as np
 
-from ....jit import jitable, parallel_kernel, prange, segments_in
+from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS
 from .templates import fill
 
 
 @functools.cache
-def end_kernel(last):
-    """Kernel of the last row of every segment, or of the first."""
+def end_kernel(last, converts):
+    """Kernel of the last row of every segment, or of the first; of another type than the result if it ``converts``."""
 
     @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
@@ -22,9 +22,15 @@ def end_kernel(last):
             row = stop - 1 if last else start
             if len(ids) and start < stop:
                 row = ids[row]
-            there = start < stop and np.uint64(row) < np.uint64(len(values))
+            exists = start < stop and np.uint64(row) < np.uint64(len(values))
             for d in range(out.shape[1]):
-                out[s, d] = values[row, d] if there else pad
+                if not exists:
+                    out[s, d] = pad
+                elif converts:
+                    simd.store(out, s, d, simd.load(values, row, d, 1))
+                else:
+                    out[s, d] = values[row, d]
+        return 0
 
     return kernel
 

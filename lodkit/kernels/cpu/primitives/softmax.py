@@ -9,7 +9,7 @@ import numpy as np
 from ....arrays import matrix
 from ....jit import settings
 from ....lod.offsets import segment_numbers, tiles_of
-from .reduce import TILE, reduce_rows, width_of
+from .reduce import TILE, reduce_into, width_of
 from .softmax_kernels import FLAT, gradient_kernel, products_kernel, rescale_kernel, softmax_kernel
 
 NOTHING = np.empty((0, 0))
@@ -76,9 +76,7 @@ def _factors(tops, totals, tile_offsets, logs):
 
 def _reduce_tiles(reduce, partial, tile_offsets):
     """The reduction over all tiles of a segment, for each of them."""
-    out = np.empty((len(tile_offsets) - 1, partial.shape[1]))
-    reduce_rows(reduce, partial, None, None, None, tile_offsets, np.float64(0), out)
-    return out[segment_numbers(tile_offsets)]
+    return reduce_into(partial, None, None, None, tile_offsets, reduce, 0.0)[segment_numbers(tile_offsets)]
 
 
 def sums_of_products(a, b, offsets, logs=False):
@@ -95,7 +93,7 @@ def sums_of_products(a, b, offsets, logs=False):
         kernel = products_kernel(width, logs)
         kernel(a.size, x, y, tiles, settings.chunk_rows, settings.block_rows, partial)
         if long is not None:
-            reduce_rows("sum", partial, None, None, None, tile_offsets, np.float64(0), totals)
+            totals = reduce_into(partial, None, None, None, tile_offsets, "sum", 0.0)
     return totals
 
 

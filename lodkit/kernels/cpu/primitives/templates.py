@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....jit import jitable, lower_bound, parallel_kernel, prange, segments_in, settings
+from ....jit import jitable, lower_bound, parallel_kernel, prange, settings
 from ...common.loops import write_loop
 
 INT64 = np.dtype(np.int64)
@@ -50,52 +50,6 @@ def row_kernel(body, width=0):
 def fill(out, s, pad):
     for d in range(out.shape[1]):
         out[s, d] = pad
-
-
-def segment_kernel(body, width):
-    """Make a kernel of ``body(s, start, stop, j, weight, values, ids, weights, padding, divisor, block, distance,
-    near_distance, out)``.
-
-    It reduces W columns from j on of the rows ``start:stop`` of segment s into row s of ``out``. The kernel takes
-    ``num_elements, values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out``.
-
-    Parameters
-    ----------
-    body : callable
-    width : int
-    """
-    body = jitable(body, inline=True, nrt=False)
-
-    @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
-        columns = out.shape[1]
-        for c in prange(offsets[-1] // chunk + 1):
-            for s in segments_in(offsets, chunk, c):
-                start, stop = offsets[s], offsets[s + 1]
-                weight = float(stop - start)
-                if start == stop:
-                    fill(out, s, pad)
-                    continue
-                for at in range(0, columns, width):
-                    j = min(at, columns - width)
-                    body(
-                        s,
-                        start,
-                        stop,
-                        j,
-                        weight,
-                        values,
-                        ids,
-                        weights,
-                        padding,
-                        divisor,
-                        block,
-                        distance,
-                        near_distance,
-                        out,
-                    )
-
-    return kernel
 
 
 #: By walk: what a loop knows of sizes, the place of a number, and the lines around the call of the body.

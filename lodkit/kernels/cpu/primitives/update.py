@@ -10,7 +10,7 @@ from ....arrays import ALIGNED, AS_THEY_ARE, matrix, upcast, write_together
 from ....jit import settings
 from ....ops.shared.updates import TOO_MUCH, numbers_in
 from .merge import runs_of
-from .reduce import TILE, reduce_rows
+from .reduce import TILE, reduce_into
 from .update_kernels import dense_kernel, rows_kernel, rowwise_dense_kernel, rowwise_kernel, spread_kernel, whole_width
 from .update_states import AGAIN, LANES
 
@@ -182,13 +182,12 @@ def update_runs(
 
 
 def _long_runs_summed(g, order, starts, scale):
-    """The sums of runs, by all threads, where one is longer than the tiles of ``reduce_rows``; else what was given."""
+    """The sums of runs, by all threads, where one is longer than the tiles of ``reduce_into``; else what was given."""
     if np.diff(starts).max() <= TILE * settings.chunk_rows:
         return g, order, starts, scale
     if scale is not None:
         g, order = g[order] * scale.reshape(-1, 1).astype(g.dtype, copy=False), np.arange(len(order))
-    sums, single = np.empty((len(starts) - 1, g.shape[1]), g.dtype), np.arange(len(starts))
-    reduce_rows("sum", g, order, None, None, starts, g.dtype.type(0), sums)
+    sums, single = reduce_into(g, order, None, None, starts, "sum", 0.0), np.arange(len(starts))
     return sums, single[:-1], single, None
 
 

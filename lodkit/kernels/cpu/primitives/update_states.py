@@ -13,7 +13,7 @@ from ....jit import jitable, simd
 from ....jit.tuning import tuning
 
 # Prefetching makes updates of rows outside the caches 2.5 times faster.
-AHEAD, AGAIN = tuning.update_rows_ahead, tuning.again
+AHEAD, AGAIN = tuning.update_rows_ahead, tuning.second_distance
 LANES, LEVEL = 16, tuning.level
 # With more rows, not all that an update reads stays in a cache of the second level.
 ROWS_BEYOND_L2 = 4096
