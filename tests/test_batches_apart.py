@@ -14,6 +14,7 @@ import pytest
 from batches_apart import arrays_apart, as_one_sequence, calls_of, check_apart, find_batched, representatives
 from calls import calling
 from conftest import copy
+from samples import ALL_TYPES
 
 import lodkit
 from lodkit import LoDTensor
@@ -46,22 +47,25 @@ def batches(op, inputs, attrs, rng):
                 yield parts, batched, apart
 
 
+#: Threads, and the elements from which they share work and rows are prefetched: large batches in threads and small ones
+#: without, where few rows have a way of their own; then all alike.
+ROUNDS = [(2, 100, 50), *[(1, 0, 0)] * ALL_TYPES]
+
+
 @pytest.mark.parametrize("name", [name for name in READ if name not in EXCEPTIONS])
-def test_batches_have_the_bits_of_their_parts(name, monkeypatch, request):
-    """Large batches in threads and small ones without, where few rows have a way of their own; then in tiny blocks."""
+def test_batches_have_the_bits_of_their_parts(name, monkeypatch, tiny_blocks):
     from lodkit.jit import settings
 
     op, rng = lodkit.OPS[name], np.random.default_rng(0)
     found = [(inputs, attrs, [*batches(op, inputs, attrs, rng)]) for inputs, attrs in representatives(name)]
-    for setting, number in (("parallel_from", 100), ("few_rows", 0), ("fetch_from", 50)):
-        monkeypatch.setattr(settings, setting, number)
-    for threads in (2, 1):
+    for threads, parallel_from, fetch_from in ROUNDS:
+        monkeypatch.setattr(settings, "parallel_from", parallel_from)
+        monkeypatch.setattr(settings, "fetch_from", fetch_from)
         with one_number_of_threads(threads):
             for inputs, attrs, batch in found:
                 with calling(name, inputs, attrs):
                     for each in batch:
                         check_apart(op, attrs, *each)
-        request.getfixturevalue("tiny_blocks")
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import copy, tracing
 from numba import extending
-from samples import SAMPLES
+from samples import ALL_TYPES, SAMPLES
 
 import lodkit
 from lodkit.base.signals import uninterrupted
@@ -46,8 +46,8 @@ def watched(call, read):
 
 
 def kinds(inputs, attrs):
-    """What makes samples take different ways."""
-    types = tuple((type(x).__name__, str(getattr(x, "dtype", None))) for x in inputs)
+    """What makes samples take different ways; types, which have kernels of their own, with LODKIT_TEST_TYPES=all."""
+    types = tuple((type(x).__name__, ALL_TYPES and str(getattr(x, "dtype", None))) for x in inputs)
     return types, tuple(sorted(attrs)), attrs.get("duplicates"), attrs.get("lazy")
 
 

@@ -84,15 +84,16 @@ def _declare(name, *attributes):
     kind, defaults = inspect.Parameter.KEYWORD_ONLY, OPS[name].defaults
     parameters = [inspect.Parameter(attr, kind, default=defaults[attr]) for attr in attributes]
     ops, x, _ = inspect.signature(run).parameters.values()
-    run.__name__, run.__signature__ = name, inspect.Signature([ops, x, *parameters])
-    _take_slots(f"Param Grad {' '.join(states)} LearningRate")(run)
+    run.__name__ = run.__qualname__ = name
+    run.__signature__ = inspect.Signature([ops, x, *parameters])
+    return _take_slots(f"Param Grad {' '.join(states)} LearningRate")(run)
 
 
-_declare("sgd")
-_declare("adagrad", "epsilon")
-_declare("decayed_adagrad", "decay", "epsilon")
-_declare("proximal_gd", "l1", "l2")
-_declare("proximal_adagrad", "l1", "l2")
+sgd = _declare("sgd")
+adagrad = _declare("adagrad", "epsilon")
+decayed_adagrad = _declare("decayed_adagrad", "decay", "epsilon")
+proximal_gd = _declare("proximal_gd", "l1", "l2")
+proximal_adagrad = _declare("proximal_adagrad", "l1", "l2")
 
 
 @_take_slots("Param SquaredAccumulator LinearAccumulator Grad LearningRate")

@@ -139,7 +139,7 @@ def factors(reduce, offsets, weights, dtype):
     if reduce == "sum":
         return np.ones(len(offsets) - 1, dtype)
     total = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
-    return _invert(total, reduce == "sqrt").astype(dtype, copy=False)
+    return _invert(total, {"mean": False, "sqrt": True}[reduce]).astype(dtype, copy=False)
 
 
 @njit
