@@ -3,7 +3,7 @@
 Each list has empty, single, nested, duplicate and many-dimensional cases in several dtypes. A module may also have
 CAFFE2 (a trailing dictionary of inputs has the arguments) and PADDLE: a call of every published name. Optimizers that
 have none here are sampled from their records. Unless LODKIT_TEST_TYPES is ``all``, families leave out their samples in
-float32 or in float16, in turn.
+float32 or in float16, in turn, and of what is left an operator has 24 at most.
 """
 
 from __future__ import annotations
@@ -32,16 +32,19 @@ _made = importlib.import_module(f"{__name__}._from_records").missing(SAMPLES)
 SAMPLES |= {name: cases[:_most] for name, cases in _made.items()}
 
 
-def without_one_type(samples):
-    """Leave out samples in float32 or in float16 of operators with samples in other types, by turns of their families.
+def select(samples, most=24):
+    """Leave out samples in float32 or in float16 of operators with samples in other types, by turns of their families;
+    of the others take some, spread evenly.
 
-    In each type a kernel takes half a second to compile. Families share templates, so each template meets all types.
+    In each type and for each reduction a kernel takes half a second to compile. Families share templates, so each
+    template meets all types.
     """
     families = sorted({lodkit.OPS[name].family for name in samples})
     for name, cases in samples.items():
         left_out = (np.float32, np.float16)[families.index(lodkit.OPS[name].family) % 2]
         kept = [case for case in cases if numbers_type(case[0]) != left_out]
-        yield name, kept if any(numbers_type(inputs) is not None for inputs, _ in kept) else cases
+        cases = kept if any(numbers_type(inputs) is not None for inputs, _ in kept) else cases
+        yield name, cases[:: -(-len(cases) // most) or 1]
 
 
-SAMPLES = SAMPLES if ALL_TYPES else dict(without_one_type(SAMPLES))
+SAMPLES = SAMPLES if ALL_TYPES else dict(select(SAMPLES))

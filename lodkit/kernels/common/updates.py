@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from types import ModuleType
 
 import numpy as np
 
@@ -107,10 +108,16 @@ def choose_run(on, rule, param, sparse, duplicates="merge", everywhere=False, re
 
 
 def keep_run(runs, how, on, rule, param, grad):
-    """Choose how an update runs, and keep it."""
+    """Choose how an update runs, and keep it.
+
+    Not where rows are rounded at random, which a device does by its own ids of rows, nor for a device that is made for
+    a table and ends with it.
+    """
     _, _, _, *options = how
-    runs[how], _ = choose_run(on, rule, param, type(grad) is SelectedRows, *options)
-    return runs[how]
+    run, _ = choose_run(on, rule, param, type(grad) is SelectedRows, *options)
+    if rule.seed is None and type(on) is ModuleType:
+        runs[how] = run
+    return run
 
 
 def _update_densely(on, run, rule, param, states, grad):
