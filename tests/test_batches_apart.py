@@ -47,21 +47,25 @@ def batches(op, inputs, attrs, rng):
                 yield parts, batched, apart
 
 
-#: Threads, and the elements from which they share work and rows are prefetched: large batches in threads and small ones
-#: without, where few rows have a way of their own; then all alike.
-ROUNDS = [(2, 100, 50), *[(1, 0, 0)] * ALL_TYPES]
+#: Pieces of three rows, of which long sequences have many.
+TINY = {"chunk_rows": 3, "block_rows": 3, "few_rows": 0, "near_bytes": -1, "mid_bytes": -1}
+#: Threads and settings: large batches in threads and small ones without, where few numbers have a way of their own, in
+#: tiny pieces; the same in usual pieces, and all alike.
+ROUNDS = [(2, {**TINY, "parallel_from": 100, "fetch_from": 50})]
+if ALL_TYPES:
+    ROUNDS += [(2, {"parallel_from": 100, "fetch_from": 50}), (1, {**TINY, "parallel_from": 0, "fetch_from": 0})]
 
 
 @pytest.mark.parametrize("name", [name for name in READ if name not in EXCEPTIONS])
-def test_batches_have_the_bits_of_their_parts(name, monkeypatch, tiny_blocks):
+def test_batches_have_the_bits_of_their_parts(name, monkeypatch):
     from lodkit.jit import settings
 
     op, rng = lodkit.OPS[name], np.random.default_rng(0)
     found = [(inputs, attrs, [*batches(op, inputs, attrs, rng)]) for inputs, attrs in representatives(name)]
-    for threads, parallel_from, fetch_from in ROUNDS:
-        monkeypatch.setattr(settings, "parallel_from", parallel_from)
-        monkeypatch.setattr(settings, "fetch_from", fetch_from)
-        with one_number_of_threads(threads):
+    for threads, numbers in ROUNDS:
+        with monkeypatch.context() as patch, one_number_of_threads(threads):
+            for setting, number in numbers.items():
+                patch.setattr(settings, setting, number)
             for inputs, attrs, batch in found:
                 with calling(name, inputs, attrs):
                     for each in batch:

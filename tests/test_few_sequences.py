@@ -142,3 +142,30 @@ def test_a_kernel_for_few_sequences_returns_what_it_does_not_take(monkeypatch):
         assert ran == ["all", "all"]
     with pytest.raises(ValueError, match=r'FewSequences and FewRows are for @longest.kernel\("cpu"\), got .cuda.;'):
         longest.kernel("cuda")(measure_few)
+
+
+@pytest.mark.parametrize(
+    ("call", "inputs", "attrs"),
+    [
+        ("sequence_concat", (TRUES, TRUES), {"axis": 1}),
+        ("sequence_concat", (X, X, X), {}),
+        ("sequence_pad", (X,), {"side": "left"}),
+        ("sequence_pad", (X, np.float32(7)), {}),
+        ("split_lod_tensor", (X, np.repeat(MASK, 2)[::2]), {}),
+    ],
+)
+def test_a_selected_kernel_is_called_as_the_operator_is(call, inputs, attrs):
+    """With inputs and attributes that its contract has not, it hands the call on."""
+    op = lodkit.OPS[call]
+    like = inputs[:1] if call == "sequence_pad" else (X, X) if call == "sequence_concat" else (X, MASK)
+    same(op.select(*like)(*inputs, **attrs), op(*inputs, **attrs))
+
+
+def test_a_selected_kernel_refuses_what_the_operator_refuses():
+    wide = LoDTensor(X.values.astype(np.float64), [[2, 0, 3]])
+    with pytest.raises(lodkit.DTypeError):
+        lodkit.sequence_concat.select(X, X)(X, wide)
+
+
+def test_tensors_and_parameters_select_the_kernel_of_all_calls():
+    assert "not chosen" in repr(lodkit.sequence_unpad.explain(lodkit.parameter(PADDED), LENGTHS))

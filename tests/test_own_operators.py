@@ -203,3 +203,32 @@ def test_a_rule_is_written_from_the_signature_of_the_gradient(tripled):
     assert np.array_equal(tape.gradient(y, [X])[0], [2.0, 2.0, 2.0])
     x = VarDesc.of(LoDTensor(X, [[1, 2]]))
     assert [d.lod_level for d in triple_grad.infer(x, x, x, x)] == [0, 0]
+
+
+def test_a_written_rule_refuses_gradients_by_further_results(triple):
+    @lodkit.op(like=("x", "x"))
+    def two_results(x: Dense, /) -> tuple:
+        """Give twice and three times x."""
+        return 2 * x, 3 * x
+
+    @lodkit.op(like="x", gradient_of=two_results)
+    def two_results_grad(x: Dense, grad: Dense, /) -> Dense:
+        """Give the gradient by the first result."""
+        return 2 * grad
+
+    for op in (two_results, two_results_grad):
+        op.kernel("cpu")(op.definition)
+    x = lodkit.parameter(np.ones(3))
+    with lodkit.Tape() as tape:
+        first, second = two_results(x)
+    assert tape.gradient(first, [x])[0].tolist() == [2, 2, 2]
+    with pytest.raises(lodkit.LodkitError, match="two_results has no gradient by its result 1: its rule"):
+        tape.gradient(second, [x])
+
+
+def test_results_are_like_inputs_that_there_are():
+    def alike(x, /):
+        """Return x."""
+
+    with pytest.raises(TypeError, match="alike: like= or updates= names 'y', inputs are x"):
+        lodkit.op(alike, like=("x", "y"))

@@ -169,3 +169,11 @@ def test_a_mean_whose_weights_add_up_to_0_is_that_of_an_empty_segment(pad_value)
     out = lodkit.quantized_embedding_bag(packed, bags, weights, pool="mean", pad_value=pad_value)
     np.testing.assert_allclose(out, [[pad_value] * 2, [4, 5]], rtol=1e-6)
     assert lodkit.reduce_dims(table[:2], weights[:2], reduce="mean").tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, bool, object, "U1"])
+def test_a_gradient_of_no_number_type_is_refused(dtype):
+    """Where its shape fits, too: the imaginary part of a complex one would be lost."""
+    table, bags = np.ones((4, 2), np.float32), lodkit.LoDTensor([0, 1, 3], [[2, 1]])
+    with pytest.raises(lodkit.DTypeError, match="grad"):
+        lodkit.embedding_bag_grad(table, bags, np.ones((2, 2)).astype(dtype))

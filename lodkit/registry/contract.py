@@ -46,8 +46,8 @@ class Contract:
         tests, first = [], None
         for i, ((name, hint), x) in enumerate(zip(self.inputs, inputs, strict=False)):
             if hint in (FewSequences, FewRows):
-                tests += _write_size_tests(i, name, x, first)
-                first = first or (i, name)
+                tests += _write_size_tests(i, name, x, hint, first)
+                first = first or (f"{'v' if isinstance(x, LoDTensor) else 'x'}{i}", name)
             elif x is not None and hint is type(None):
                 tests.append(("False", f"{name} is not given"))
             elif x is not None and hasattr(hint, "__metadata__"):
@@ -101,13 +101,16 @@ def names_in_tests():
     return {"settings": settings, "value_types": VALUE_TYPES, **dtypes}
 
 
-def _write_size_tests(i, name, x, first):
+def _write_size_tests(i, name, x, hint, first):
     """Yield the tests of an input of few numbers; of the first one some, and rows of the others like its rows."""
     from ..jit import settings
     from ..lod.copy_runs import FEW_MULTIPLE
 
     part = "v" if isinstance(x, LoDTensor) else "x"
     array, most = f"{part}{i}", FEW_MULTIPLE * settings.parallel_from
+    if (part == "v") != (hint == FewSequences):
+        yield "False", f"{name} is {'a LoDTensor' if hint == FewSequences else 'an array'}"
+        return
     if part == "v":
         yield f"len(lod{i}) == 1", f"{name} has one level"
     elif type(x) is not np.ndarray:
@@ -118,7 +121,7 @@ def _write_size_tests(i, name, x, first):
         yield f"{array}.dtype in value_types", f"{name} has values of a type that operators compute with"
     else:
         yield few, f"{name} has less than {most:,} numbers"
-        like = f"{part}{first[0]}"
+        like, _ = first
         same = f"{array}.dtype is {like}.dtype and {array}.shape[1:] == {like}.shape[1:]"
         yield same, f"rows of {name} are like those of {first[1]}"
 

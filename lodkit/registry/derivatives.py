@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+
+from ..base.errors import LodkitError
 from ..lod import LoDTensor
 from ..lod.lod_tensor import values_of
 
@@ -9,9 +12,10 @@ from ..lod.lod_tensor import values_of
 def write_rule(forward, backward):
     """Write the gradient rule of an operator that is one call of another, ``backward``.
 
-    An input of ``backward`` is the input of its name; ``out`` is the first result, ``grad`` the gradient by it. Where
-    it takes no LoDTensor, it gets the values. Attributes go by their names. The results of ``backward`` are for the
-    first inputs, in order. The rule is compiled from text, so that a call costs no more than one that is written out.
+    An input of ``backward`` is the input of its name; ``out`` is the first result, ``grad`` the values of the gradient
+    by it. Where it takes no LoDTensor, it gets the values. Attributes go by their names. The results of ``backward``
+    are for the first inputs, in order. A gradient by another result raises. The rule is compiled from text, so that a
+    call costs no more than one that is written out.
 
     Raises
     ------
@@ -38,10 +42,22 @@ def write_rule(forward, backward):
     else:
         args += [f"{name}=call.attrs[{name!r}]" for name in backward._checks]
     scope = {"values_of": values_of, "backward": backward, "__name__": backward.definition.__module__}
-    exec(f"def rule(call, grad, *others):\n    return backward({', '.join(args)})\n", scope)
+    scope["check_others"] = functools.partial(_check_others, forward)
+    lines = ["def rule(call, grad, *others):", "    if others: check_others(others)"]
+    exec("\n".join([*lines, f"    return backward({', '.join(args)})"]), scope)
     rule = scope["rule"]
     rule.__qualname__ = f"{forward.name}.gradient"
     return rule
+
+
+def _check_others(forward, others):
+    """Refuse gradients by further results, which the rule has no place for."""
+    for i, other in enumerate(others, 1):
+        if other is not None:
+            raise LodkitError(
+                f"{forward.name} has no gradient by its result {i}: its rule follows from gradient_of=, which takes "
+                f"that by the first; register one by @{forward.name}.gradient"
+            )
 
 
 def _input(place, required):

@@ -86,8 +86,11 @@ def describe_choice(op, inputs, kernel, attrs, few):
     """Return why the kernel for few sequences was chosen, or why it was not."""
     if kernel.contract:
         words = [words for _, words in few.contract.write_tests(op, inputs)]
-        return "  its size", f"few sequences: {', '.join(words)}"
-    misfit = few.contract.find_misfit(op, inputs, {**op.defaults, **attrs}) or "no out= is given"
+        return "  its size", f"few sequences: {', '.join(words)}; a call with a larger result it hands on"
+    misfit = (
+        few.contract.find_misfit(op, inputs, {**op.defaults, **attrs})
+        or "no out= is given, and arrays are plain ones of NumPy"
+    )
     return "  not chosen", f"the kernel for few sequences, {few.place}, for calls where {misfit}"
 
 
@@ -131,14 +134,14 @@ def adaptions(name, given, x):
     elif given is not x and x is not None:
         yield f"{name}: {type(given).__name__} is converted"
     if isinstance(numbers, np.ndarray):
-        if numbers.ndim > 1 and not numbers.flags.c_contiguous:
-            yield f"{name}: not C-contiguous; rows that are read are copied"
+        if not numbers.flags.c_contiguous:
+            yield f"{name}: not C-contiguous; {'rows' if numbers.ndim > 1 else 'numbers'} that are read are copied"
         if not numbers.dtype.isnative:
             yield f"{name}: bytes in the other order are copied"
         if numbers.dtype == np.float16:
-            yield f"{name}: float16 is computed in float32 and rounded once"
+            yield f"{name}: float16 is computed in float32 and rounded once, where it does not only move"
         if numbers.dtype.kind in "iu" and numbers.dtype != np.int64 and numbers.ndim == 1:
-            yield f"{name}: {numbers.dtype} is converted to int64 where it holds ids"
+            yield f"{name}: {numbers.dtype} is converted to int64 where it holds ids or lengths"
 
 
 def count_numbers(inputs):

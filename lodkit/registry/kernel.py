@@ -120,10 +120,13 @@ class Kernel:
         return self.op.name, self.device, self.key, self.function
 
     def __call__(self, *inputs, **attrs):
-        if self.contract is not None:
-            result = self.launch(*self.contract.unpack(inputs), **attrs)
-            return result if result is not NotImplemented else self.op._find(self.device, self.key)(*inputs, **attrs)
-        return self.launch(*inputs, **attrs)
+        if self.contract is None:
+            return self.launch(*inputs, **attrs)
+        if self.contract.find_misfit(self.op, inputs, {**self.op.defaults, **attrs}) is None:
+            result = self.launch(*self.contract.unpack(inputs), **{**self.op.defaults, **attrs})
+            if result is not NotImplemented:
+                return result
+        return self.op._find(self.device, self.op._kinds_of(inputs))(*inputs, **attrs)
 
     @property
     def kinds(self):

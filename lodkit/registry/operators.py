@@ -17,6 +17,8 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 import numpy as np
 
 from ..arrays import checker, one_device
+from ..arrays.recorded import RecordedArray
+from ..arrays.tensors import is_tensor
 from ..base.errors import LodkitError, ShapeMismatchError
 from ..base.tracebacks import surface
 from ..lod import LoDTensor
@@ -31,7 +33,7 @@ from .explaining import by_position
 from .inputs import accept_inputs, check_count, label_of, names_of
 from .kernel import Kernel
 from .kernel_table import KernelTable
-from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, run_rows, unwrapped
+from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, numbers_of, run_rows, unwrapped
 from .open_tapes import Call, differentiate
 from .public_call import AdaptedCall, PlainCall
 from .tensors import arrays_of
@@ -85,6 +87,8 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self.kernels, self._few, self._own, self._plans, self._shared, self._loaded = {}, {}, set(), {}, [], set()
         self.gradient_rule = self.example_function = None
         names = like if isinstance(like, tuple) else (like,) if like else self.updates
+        if unknown := [name for name in names if name not in self.inputs]:
+            raise TypeError(f"{self.name}: like= or updates= names {unknown[0]!r}, inputs are {', '.join(self.inputs)}")
         several = isinstance(like, tuple)
         self.infer_function = self._like(names, several, several or hints.get("return") is Dense)
 
@@ -108,10 +112,16 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         return self._select(inputs, {})[0]
 
     def _select(self, inputs, attrs):
-        """Return the kernel of a call without ``out``, and that for few sequences of these kinds, or None."""
+        """Return the kernel of a call without ``out``, and that for few sequences of these kinds, or None.
+
+        Plans of calls with tensors or parameters do not ask for the latter.
+        """
+        plain = not any(isinstance(x, RecordedArray) or is_tensor(numbers_of(x)) for x in inputs)
         inputs = self._accept(arrays_of(self, tuple(map(unwrapped, inputs))))
         self._check_kinds(inputs)
         kernel, few = self._choose(inputs, attrs)
+        if kernel.contract and not plain:
+            kernel = self._find(kernel.device, kernel.key)
         return kernel.with_inputs(inputs), few
 
     @surface

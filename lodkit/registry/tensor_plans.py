@@ -18,11 +18,14 @@ from .tensors import arrays_of, call_on_arrays, numbers_in, restore, tensor_over
 
 
 def call_with_tensors(op, inputs, attrs, values=(), tried=None):
-    """Call an operator with tensors by a plan other than ``tried``; the slow way makes one, where none is kept."""
+    """Call an operator with tensors by a plan other than ``tried``; the slow way makes one, where none is kept.
+
+    ``values`` are all attributes, as a plan takes them; without them a call goes the slow way.
+    """
     inputs = fill_absent(op, inputs)
     key = "tensors", *types_of(op, inputs), *[type(numbers_in(x)) for x in inputs]
     plan = op._plans.get(key)
-    if plan is not None and plan is not tried:
+    if plan is not None and plan is not tried and len(values) == len(op._checks):
         return plan(*inputs, *values)
     result = call_on_arrays(op, inputs, attrs)
     if plan is None:

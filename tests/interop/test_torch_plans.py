@@ -19,7 +19,7 @@ CALLS = {
     "bags": (lambda: lodkit.embedding_bag(TABLE, BAGS), 9),
     "weighted bags": (lambda: lodkit.embedding_bag(TABLE, BAGS, torch.ones(3)), 11),
     "rows": (lambda: lodkit.relu(TABLE), 6),
-    "sgd": (lambda: lodkit.sgd(TABLE.clone(), ROWS, lr=0.1), 30),
+    "sgd": (lambda: lodkit.sgd(TABLE.clone(), ROWS, lr=0.1), 21),
 }
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
 
 prefetch = reduce_kernels.Prefetch(2, again=True)
-kernel = reduce_kernels.sum_kernel("sum", 64, True, False, False, False, prefetch).compiled
+kernel = reduce_kernels.sum_kernel("sum", 64, True, False, prefetch).compiled
 values, ids, offsets = np.ones((9, 64), np.{dtype}), np.arange(9), np.array([0, 9])
 out = np.empty((1, 64), np.{dtype})
 kernel(values, ids, reduce.NO_WEIGHTS, -1, offsets, values.dtype.type(0), 0, 4096, 64, 1, 1, out)

@@ -2,8 +2,8 @@
 
 ``number_...``: the body returns the number of a position, ``return offsets[s] + i``. ``loop_...``: it writes into its
 last arguments itself. What it reads, nothing may write to meanwhile. A CPU compiles a body into a loop whose iterations
-threads share, a GPU into a kernel in which a thread takes a position. They are for types that move as they are: float16
-comes as its bits.
+threads share, a GPU into a kernel in which a thread takes a position. Numba has no float16 on the CPU: pass such
+numbers as float32, or as their bits.
 
 Positions are elements, ``body(i, ...)``; cells of ``columns`` side by side, ``body(i, j, ...)``; or rows with their
 segments, ``body(i, s, offsets, ...)``.

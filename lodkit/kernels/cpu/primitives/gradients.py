@@ -19,9 +19,8 @@ from .gradient_kernels import (
     row_products,
     spread,
 )
-from .reduce import argreduce_rows, width_of
+from .reduce import NO_IDS, argreduce_rows, width_of
 
-NO_IDS = np.empty(0, np.int64)
 _NO_FACTORS = {np.dtype(kind): np.empty(0, kind) for kind in ("float32", "float64")}
 
 
@@ -34,7 +33,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     if dtype not in FLOATS:
         dtype = check_values(dtype, "the gradient", floating=True)
     rows = len(values) if ids is None else len(ids)
-    if out is not None or grad.shape != (len(offsets) - 1, *values.shape[1:]):
+    if out is not None or grad.dtype not in FLOATS or grad.shape != (len(offsets) - 1, *values.shape[1:]):
         check_grad_output(values, offsets, out, grad)
     g = grad if grad.dtype is dtype else grad.astype(dtype, copy=False)
     g = matrix(g if dtype in _NO_FACTORS else upcast(g))

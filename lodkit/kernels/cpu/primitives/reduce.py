@@ -18,8 +18,8 @@ from ....jit.reducers import REDUCERS, Divisor
 from ....jit.tuning import FIRST_LEVEL, SHARED, tuning
 from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
-from .flat_kernels import flat_kernel, flat_logsumexp_kernel
-from .gather import rows_to_read
+from .flat_kernels import LANES, SHORT_LANES, flat_kernel, flat_logsumexp_kernel
+from .gather import NO_WEIGHTS, rows_to_read
 from .gradient_kernels import plain, weight_sums
 from .reduce_kernels import (
     BAD_IDS,
@@ -41,7 +41,7 @@ _UNDIVIDED = {
     "sqrt": ("sum", int(Divisor.ROOT_OF_WEIGHT)),
     "logmeanexp": ("logsumexp", int(Divisor.WEIGHT)),
 }
-NO_IDS, NO_WEIGHTS = np.empty(0, np.int64), np.empty(0, np.float32)
+NO_IDS = np.empty(0, np.int64)
 #: Numbers of a result from which its memory matters.
 LARGE_OUTPUT = BIG_ARRAY_BYTES // 8
 MAX_PLANS = 1024
@@ -91,7 +91,7 @@ class Plan:
         self.adapt, self.copies = flatten if self.flat else matrix, not kind.isnative
         if kind in AS_THEY_ARE and self.dtype in AS_THEY_ARE and ndim < 3:
             self.adapt = None if ndim == 2 - self.flat else flatten if self.flat else add_axis
-        self.lanes = 1 if self.flat or reduce in ENDS else width
+        self.lanes = 1 if reduce in ENDS else width
         self.code, self.pad = None, (None, None)
 
     def keep_pad(self, pad_value):
@@ -300,9 +300,13 @@ def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
     plan = Plan(values.dtype, values.ndim, columns, reduce, None, of_weights, gather, few, reach)
     again = f" and {plan.near_distance}" if plan.near_distance else ""
     ahead = f"{plan.distance}{again} rows ahead" if plan.distance else "none: the rows are few, or in the cache"
+    if plan.flat:
+        numbers = tuning.numbers_ahead or tuning.sums_ahead
+        ahead = f"{numbers} numbers ahead" if numbers else "none: numbers are read in order"
     long = reduce not in ENDS and max(np.diff(offsets), default=0) > limit
     tiles = f"of {limit} rows" if long else "none: no segment is that long"
-    return plan.kernel, {"lanes": plan.lanes, "prefetch": ahead, "tiles": tiles}
+    lanes = f"{SHORT_LANES}, of long segments {LANES}" if plan.flat else plan.lanes
+    return plan.kernel, {"lanes": lanes, "prefetch": ahead, "tiles": tiles}
 
 
 def reduce_with_index(reduce, values, offsets, pad_value, out=None):
