@@ -3,7 +3,8 @@
 W columns are taken at a time. The last strip of a row may overlap the one before: its columns are computed twice, to
 the same bits, and nothing needs a mask. Chunks are cut by rows and not by segments, which may be of any length, at
 places that do not depend on the number of threads; so neither do the bits of a result. float16 comes as uint16 bits,
-which ``simd.load`` and ``simd.store`` convert.
+which ``simd.load`` and ``simd.store`` convert. Loops of bodies that both devices share are dealt by positions, those
+over rows by segments.
 """
 
 from __future__ import annotations
