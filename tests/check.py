@@ -37,7 +37,6 @@ def main(arguments):
     if not arguments or arguments[0].startswith("-"):
         print(__doc__)
         return 2
-    os.environ["LODKIT_TEST_TYPES"] = "all"
     os.environ["NUMBA_DISABLE_JIT"] = "1"  # of what runs here: examples, and published names to see what they run
     sys.path[:0] = [str(TESTS.parent), str(TESTS)]
     published = operators_of_published_names()

@@ -1,4 +1,4 @@
-"""What the definition of an operator gives, and the type of a sample."""
+"""What the definition of an operator gives."""
 
 from lodkit import LoDTensor
 
@@ -13,9 +13,3 @@ def defined(op, inputs, attrs):
     if like is None:
         return expected
     return tuple(map(like.with_values, expected)) if isinstance(expected, tuple) else like.with_values(expected)
-
-
-def numbers_type(inputs):
-    """The type of the first floating input."""
-    dtypes = [getattr(getattr(x, "values", getattr(x, "value", x)), "dtype", None) for x in inputs]
-    return next((d for d in dtypes if d is not None and d.kind == "f"), None)
