@@ -109,21 +109,20 @@ def row_products(values, ids, padding, offsets, base, grad, factors, chunk, resu
             result[i] = total * factors[s]
 
 
+# These fill an array that they are given: to return one, Numba calls Python, where an interrupt may be pending, and
+# then raises SystemError in its place.
 @njit
-def lengths_of(offsets):
-    lengths = np.empty(len(offsets) - 1, np.float64)
+def _subtract(offsets, lengths):
     for s in range(len(lengths)):
         lengths[s] = offsets[s + 1] - offsets[s]
-    return lengths
 
 
 @njit
-def weight_sums(weights, offsets):
-    sums = np.zeros(len(offsets) - 1, np.float64)
+def _add_weights(weights, offsets, sums):
     for s in range(len(sums)):
+        sums[s] = 0.0
         for i in range(offsets[s], offsets[s + 1]):
             sums[s] += weights[i]
-    return sums
 
 
 @njit
@@ -131,7 +130,20 @@ def _invert(total, root):
     for s in range(len(total)):
         x = np.sqrt(total[s]) if root else total[s]
         total[s] = 1.0 / x if x != 0 else 0.0
-    return total
+
+
+def lengths_of(offsets):
+    """The lengths of segments, in double precision."""
+    lengths = np.empty(len(offsets) - 1)
+    _subtract(offsets, lengths)
+    return lengths
+
+
+def weight_sums(weights, offsets):
+    """The sums of the weights of segments, in double precision."""
+    sums = np.empty(len(offsets) - 1)
+    _add_weights(weights, offsets, sums)
+    return sums
 
 
 def factors(reduce, offsets, weights, dtype):
@@ -139,7 +151,8 @@ def factors(reduce, offsets, weights, dtype):
     if reduce == "sum":
         return np.ones(len(offsets) - 1, dtype)
     total = lengths_of(offsets) if weights is None else weight_sums(weights, offsets)
-    return _invert(total, {"mean": False, "sqrt": True}[reduce]).astype(dtype, copy=False)
+    _invert(total, {"mean": False, "sqrt": True}[reduce])
+    return total.astype(dtype, copy=False)
 
 
 @njit
