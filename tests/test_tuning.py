@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from calls import functions_of
 
 import lodkit
 from lodkit.jit import settings, simd
@@ -43,6 +44,15 @@ def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
         monkeypatch.setattr(settings, "mid_bytes", mid_bytes)
         np.testing.assert_array_equal(sums(40, np.float32), expected)
         assert reduce.plans
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("cpu", [*CPUS, "another"])
+def test_a_large_reduction_passes_eight_functions(cpu, monkeypatch):
+    monkeypatch.setattr(reduce, "tuning", tuning_of(cpu))
+    monkeypatch.setattr(reduce, "plans", {})
+    table, bags = np.ones((50, 16), np.float32), lodkit.LoDTensor(np.arange(80_000) % 50, [[20] * 4000])
+    assert len(functions_of(lambda: lodkit.embedding_bag(table, bags))) <= 8
 
 
 @pytest.mark.jit

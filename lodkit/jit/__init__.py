@@ -3,5 +3,5 @@
 from .compiling import jitable, njit, parallel_kernel, settings
 from .prange import prange
 from .search import advance, lower_bound, segment_of, segments_in
-from .threading_layer import get_num_threads, run, set_num_threads
+from .threading_layer import get_num_threads, limits, run, set_num_threads
 from .typed import Bytes, Flags, Numbers, Table, compile_typed

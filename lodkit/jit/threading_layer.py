@@ -13,6 +13,7 @@ import operator
 import os
 import sys
 import threading
+import types
 
 import numba
 from numba import config
@@ -21,7 +22,8 @@ from ..base import loading
 from .prange import share_next_call, share_no_call
 from .private_numba import compiler_lock, renew_llvm_lock, set_thread_count, thread_count, wait_for_llvm
 
-_limit: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+#: The most threads that a kernel may use: what ``set_num_threads`` sets. A thread may have a lower bound of its own.
+limits = types.SimpleNamespace(threads=config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 def _layer():
@@ -68,13 +70,13 @@ def _process():
 
 def run(function, args):
     """Call a function, whose kernel threads share if that is safe and there are any."""
-    if _limit < 2 or config.DISABLE_JIT:
+    if limits.threads < 2 or config.DISABLE_JIT:
         return function(*args)
     process = _processes.get(os.getpid()) or _process()
     if process.serial_only or not (process.layer or process.launch()):
         return function(*args)
     here = thread_count()
-    threads = min(here, _limit)
+    threads = min(here, limits.threads)
     if threads < 2:
         return function(*args)
     alone = process.layer == "workqueue"
@@ -102,14 +104,13 @@ def set_num_threads(n: int) -> None:
 
     ``numba.set_num_threads`` in the calling thread is a further bound.
     """
-    global _limit
     if not hasattr(n, "__index__"):
         raise TypeError(f"the number of threads must be an integer, got {n!r:.200}")
     n = operator.index(n)
     most: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     if not 1 <= n <= most:
         raise ValueError(f"the number of threads must be from 1 to {most} (NUMBA_NUM_THREADS), got {n}")
-    _limit = n
+    limits.threads = n
 
 
 def get_num_threads() -> int:
@@ -117,14 +118,14 @@ def get_num_threads() -> int:
     process = _process()
     if process.serial_only:
         return 1
-    here = thread_count() if process.layer else _limit
-    return max(1, min(_limit, here))
+    here = thread_count() if process.layer else limits.threads
+    return max(1, min(limits.threads, here))
 
 
 def start() -> str | None:
     """Start the threading layer unless it runs, and return its name; None where kernels run serially."""
     process = _process()
-    return None if _limit < 2 or process.serial_only else process.layer or process.launch()
+    return None if limits.threads < 2 or process.serial_only else process.layer or process.launch()
 
 
 def _preload_tbb():

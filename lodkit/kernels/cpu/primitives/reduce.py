@@ -13,7 +13,7 @@ import numpy as np
 from .... import arrays
 from ....arrays import ALIGNED, AS_THEY_ARE, BIG_ARRAY_BYTES, matrix, native, total_dtype, upcast
 from ....arrays.ids import ids_in_range
-from ....jit import get_num_threads, run, settings
+from ....jit import limits, run, settings
 from ....jit.reducers import REDUCERS, Divisor
 from ....jit.tuning import FIRST_LEVEL, SHARED, tuning
 from ....lod.offsets import tiles_of
@@ -237,13 +237,13 @@ def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pa
 
 
 def reach_of(values, size, gather):
-    """Whether values exceed the first, the second and the third level of the cache, and whether threads share a
+    """Whether values exceed the first, the second and the third level of the cache, and whether threads may share a
     reduction of ``size`` numbers by ids: what ``choose_prefetch`` goes by. None for few numbers.
     """
     if size < settings.fetch_from:
         return None
     nbytes, may_share = values.nbytes, gather and tuning.shared_rows_ahead > 0 and size >= settings.parallel_from
-    shares = may_share and get_num_threads() > 1
+    shares = may_share and limits.threads > 1
     return nbytes > FIRST_LEVEL, nbytes > settings.near_bytes, nbytes > settings.mid_bytes, shares
 
 
