@@ -10,7 +10,7 @@ import pytest
 from calls import functions_of
 
 import lodkit
-from lodkit.jit import settings, simd
+from lodkit.jit import limits, settings, simd
 from lodkit.jit.tuning import CPUS, Tuning, tuning, tuning_of
 from lodkit.kernels.cpu.primitives import flat_kernels, reduce, reduce_kernels
 from lodkit.kernels.cpu.primitives.reduce_kernels import Prefetch
@@ -92,9 +92,9 @@ def test_whole_rows_and_prefetches_change_no_bit(pool, columns, dtype, monkeypat
     ("pool", "columns", "dtype"), [("sum", 100, "float32"), ("max", 48, "float64"), ("logsumexp", 192, "float16")]
 )
 def test_prefetches_for_several_threads_change_no_bit(pool, columns, dtype, monkeypatch, far):
-    monkeypatch.setattr(reduce, "get_num_threads", lambda: 1)
+    monkeypatch.setattr(limits, "threads", 1)
     alone = sums(columns, dtype, pool)
-    monkeypatch.setattr(reduce, "get_num_threads", lambda: 2)
+    monkeypatch.setattr(limits, "threads", 2)
     for rows in (0, 1, 36, 1 << 40):
         monkeypatch.setattr(reduce, "tuning", tuning._replace(shared_rows_ahead=rows))
         monkeypatch.setattr(reduce, "plans", {})
@@ -159,7 +159,7 @@ def test_rows_ahead_of_several_threads(threads, ahead, expected, monkeypatch):
     monkeypatch.setattr(settings, "near_bytes", 1000)
     monkeypatch.setattr(settings, "mid_bytes", 100_000)
     monkeypatch.setattr(reduce, "tuning", Tuning(shared_rows_ahead=ahead))
-    monkeypatch.setattr(reduce, "get_num_threads", lambda: threads)
+    monkeypatch.setattr(limits, "threads", threads)
     small, table, narrow = np.ones((100, 96)), np.ones((1000, 48)), np.ones((1000, 47))
     many, few = 1 << 20, settings.parallel_from - 1
     shared = expected[1] > 0
