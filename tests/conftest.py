@@ -17,11 +17,16 @@ os.environ.setdefault("LODKIT_FULL_TRACEBACK", "1")
 
 import numpy as np
 import pytest
+from samples import ALL_TYPES
 from thread_script import cache_of_threads, run_threads  # noqa: F401  fixtures
 
 import lodkit
 from lodkit import arrays
-from lodkit.kernels.cpu.primitives import device
+from lodkit.kernels.cpu.primitives import device, reduce
+
+if not ALL_TYPES:
+    # Batches that tests take for large share the kernels of small ones, which sum the columns in strips of few widths.
+    reduce.tuning = reduce.tuning._replace(strip_bytes=0)
 
 # Compiling makes objects by the million, nearly all of which stay: collecting as often as usual takes a seventh of it.
 gc.set_threshold(100_000, 20, 100)
@@ -66,7 +71,10 @@ class tracing:
 
 @pytest.fixture
 def tiny_blocks(monkeypatch):
-    """Always use threads and prefetches, and chunks and blocks of 3 rows, so that every boundary is crossed."""
+    """Always use threads, and chunks and blocks of 3 rows, so that every boundary is crossed.
+
+    With LODKIT_TEST_TYPES=all also prefetch, which kernels of their own do.
+    """
     from lodkit.jit import settings
 
     monkeypatch.setattr(settings, "parallel_from", 0)
@@ -75,7 +83,8 @@ def tiny_blocks(monkeypatch):
     monkeypatch.setattr(settings, "few_rows", 0)
     monkeypatch.setattr(settings, "near_bytes", -1)
     monkeypatch.setattr(settings, "mid_bytes", -1)
-    monkeypatch.setattr(settings, "fetch_from", 0)
+    if ALL_TYPES:
+        monkeypatch.setattr(settings, "fetch_from", 0)
 
 
 @pytest.fixture
