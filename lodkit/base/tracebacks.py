@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import linecache
 import os
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -61,13 +62,23 @@ def _is_raised(error, innermost):
         return True
     if isinstance(error, LodkitError) or not _is_inside(innermost):
         return isinstance(error, LodkitError)
-    import linecache
-
     return linecache.getline(innermost.tb_frame.f_code.co_filename, innermost.tb_lineno).lstrip().startswith("raise")
 
 
 def _is_inside(trace):
     return trace.tb_frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+def compile_function(name, title, lines, names):
+    """Compile the source of one function, which may use ``names``; tracebacks show its lines under a title.
+
+    Its frames are of lodkit.
+    """
+    source, file = "\n".join(lines) + "\n", os.path.join(_PACKAGE, f"<{title}>")
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    space = {"__name__": __name__, **names}
+    exec(compile(source, file, "exec"), space)
+    return space[name]
 
 
 def surface(function: Callable[P, R]) -> Callable[P, R]:

@@ -12,9 +12,8 @@ from ..arrays.ids import checked_ids
 from ..base.errors import LodkitError
 from ..base.loading import public
 from ..kernels.cpu.primitives.device import values_grad
-from ..lod import LoDTensor, values_of
+from ..lod import LoDTensor, check_bag, values_of
 from ..lod.offsets import lengths_to_offsets
-from ..ops.embedding import check_bag
 from ..ops.segments import check_weights
 from ..ops.sequence_pool import with_outer_levels
 from ..ops.shared.updates import check_grad_dtype

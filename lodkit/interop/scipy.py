@@ -7,9 +7,8 @@ import numpy as np
 from ..arrays import array_of, check_values, is_cpu_tensor, upcast
 from ..base.errors import ShapeMismatchError
 from ..kernels.cpu.primitives import device as cpu
-from ..lod import LoDTensor, SelectedRows
+from ..lod import LoDTensor, SelectedRows, check_bag
 from ..lod.indexing import require_cpu
-from ..ops.embedding import check_bag
 from ..ops.shared.columns import check_values_of, checked_columns
 
 

@@ -5,3 +5,4 @@ from .lod_tensor import LoDTensor, values_of
 from .rank_table import RankTable
 from .row_numbers import bad_row
 from .selected_rows import SelectedRows
+from .structure import check_bag, check_lod_level

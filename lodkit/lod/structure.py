@@ -112,3 +112,22 @@ class Structure(Members):
         for level in range(self.lod_level):
             padded *= self.max_length(level)
         return 1 - self.shape[0] / padded if padded else 0.0
+
+
+def check_bag(ids, what="embedding_bag"):
+    """Return ids with lengths, one a row; raise if ``what`` was given others."""
+    if ids.lod_level and ids.values.ndim == 1:
+        return ids
+    check_lod_level(ids, what)
+    if ids.values.ndim == 2 and ids.values.shape[1] == 1:
+        return ids.with_values(ids.values.reshape(-1))
+    raise LoDLevelError(f"{what} takes one id a row, got ids of shape {ids.values.shape}")
+
+
+def check_lod_level(ids, what="embedding_bag"):
+    """Raise if ids, or a description of them, have no lengths."""
+    if ids.lod_level < 1:
+        remedy = "attach lengths: LoDTensor(ids, [[...]])"
+        if 0 in getattr(ids, "shape", ())[:1]:  # not of a VarDesc
+            remedy = "give the levels of what may be empty: LoDTensor.from_nested(x, lod_level=1)"
+        raise LoDLevelError(f"{what} needs ids with lod_level >= 1; {remedy}")

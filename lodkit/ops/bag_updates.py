@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import check_gradient, check_rows
-from ..lod import LoDTensor
+from ..lod import LoDTensor, check_bag
 from ..registry import Dense, op
 from . import adam_optimizers, moment_optimizers, optimizers
-from .embedding import check_bag, embedding_bag_grad
+from .embedding import embedding_bag_grad
 from .segments import check_weights
 from .shared import plain
 from .shared.optimizer_record import optimizers_in

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import FLOATS, SMALL_TYPES, check_gradient, check_rows, check_values
-from ..base.errors import LoDLevelError
-from ..lod import LoDTensor, SelectedRows, values_of
+from ..lod import LoDTensor, SelectedRows, check_bag, check_lod_level, values_of
 from ..registry import Dense, VarDesc, VarType, aligned, op
 from .sequence_pool import with_outer_levels
 from .shared import plain
@@ -22,8 +21,6 @@ from .shared.reductions import (
 )
 from .shared.tables import check_padding, table_grad
 
-_INT64 = np.dtype(np.int64)
-LATER = "later"  # the range of ids is checked by the kernel that reads them
 BagPool = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"]
 
 
@@ -31,31 +28,21 @@ def _grad_desc(table, is_sparse):
     return table.but(type=VarType.SELECTED_ROWS if is_sparse else VarType.LOD_TENSOR)
 
 
-def prepare_lookup(on, table, ids, padding_idx, what="lookup_table", check_ids=None):
-    """Check the inputs of a lookup on any device; ids by ``on.checked_ids`` if by no other.
-
-    With ``check_ids="later"`` the kernel that reads the ids checks their range.
-
-    Returns the table, the type of its values, and the ids.
-    """
+def prepare_lookup(table, padding_idx):
+    """Check the table of a lookup. Returns the type of its values."""
     if not table.ndim:
         check_rows(table, "table")
-    dtype = check_values(table.dtype, what, also=SMALL_TYPES)
     if padding_idx is not None:
         check_padding(padding_idx, len(table))
-    if check_ids != LATER:
-        ids = (check_ids or on.checked_ids)(ids, len(table))
-    elif type(ids) is not np.ndarray or ids.dtype is not _INT64 or not ids.flags.c_contiguous:
-        ids = on.integers(ids, "ids")
-    return table, dtype, ids
+    return check_values(table.dtype, "lookup_table", also=SMALL_TYPES)
 
 
 def prepare_lookup_grad(on, table, ids, grad, padding_idx):
-    """Check the inputs of its gradient. Returns the table, the ids and the gradient."""
+    """Check the inputs of its gradient on any device. Returns the ids and the gradient."""
     check_values(table.dtype, "the gradient", floating=True)
     check_padding(padding_idx, len(table))
     ids = on.checked_ids(ids, len(table))
-    return table, ids, check_gradient(grad, ids.shape + table.shape[1:])
+    return ids, check_gradient(grad, ids.shape + table.shape[1:])
 
 
 @op(rowwise=("ids",))
@@ -86,7 +73,7 @@ def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None,
     array([[4., 5.],
            [0., 0.]])
     """
-    table, dtype, ids = prepare_lookup(plain, table, ids, padding_idx)
+    dtype, ids = prepare_lookup(table, padding_idx), plain.checked_ids(ids, len(table))
     rows = np.stack([table[i] for i in ids.reshape(-1)]) if ids.size else np.zeros((0, *table.shape[1:]), dtype)
     rows[ids.reshape(-1) == padding_idx] = 0
     return rows.reshape(ids.shape + table.shape[1:]).astype(dtype)
@@ -109,7 +96,7 @@ def lookup_table_grad(
     >>> lookup_table_grad(np.zeros((100, 2)), np.array([73, 84]), np.array([[1., 2.], [3., 4.]]))
     SelectedRows(rows=[73, 84], value=[[1., 2.], [3., 4.]], height=100)
     """
-    table, ids, grad = prepare_lookup_grad(plain, table, ids, grad, padding_idx)
+    ids, grad = prepare_lookup_grad(plain, table, ids, grad, padding_idx)
     return table_grad(table, ids, grad, padding_idx, is_sparse)
 
 
@@ -118,45 +105,24 @@ def _(table, ids, grad, *, padding_idx=None, is_sparse=True):
     return _grad_desc(table, is_sparse)
 
 
-def check_bag(ids, what="embedding_bag"):
-    """Ids with lengths, one a row."""
-    if ids.lod_level and ids.values.ndim == 1:
-        return ids
-    check_lod_level(ids, what)
-    if ids.values.ndim == 2 and ids.values.shape[1] == 1:
-        return ids.with_values(ids.values.reshape(-1))
-    raise LoDLevelError(f"{what} takes one id a row, got ids of shape {ids.values.shape}")
-
-
-def check_lod_level(ids, what="embedding_bag"):
-    if ids.lod_level < 1:
-        remedy = "attach lengths: LoDTensor(ids, [[...]])"
-        if 0 in getattr(ids, "shape", ())[:1]:  # not of a VarDesc
-            remedy = "give the levels of what may be empty: LoDTensor.from_nested(x, lod_level=1)"
-        raise LoDLevelError(f"{what} needs ids with lod_level >= 1; {remedy}")
-
-
-def prepare_bag(on, table, ids, weights, pool, padding_idx, check_ids=None):
+def prepare_bag(on, table, ids, weights, pool, padding_idx):
     """Check the inputs of embedding_bag and its gradients on any device.
-
-    With ``check_ids="later"`` the kernel that reads the ids checks their range.
 
     Returns
     -------
-    table, bags, flat, weights
-        The table, a LoDTensor of one id a row, its ids, and their weights or None.
+    bags, flat, weights
+        A LoDTensor of one id a row, its ids, and their weights or None.
     """
-    flat = ids._values
-    if not ids._lod or flat.ndim != 1:
-        ids = check_bag(ids)
-        flat = ids._values
+    bags = check_bag(ids)
+    flat = on.checked_ids(bags._values, len(check_rows(table, "table")))
+    return bags, flat, prepare_weights(table, bags, flat, weights, pool, padding_idx)
+
+
+def prepare_weights(table, bags, flat, weights, pool, padding_idx):
+    """Check the inputs of embedding_bag beside its ids. Returns the weights, an array or None."""
     if not table.ndim:
         check_rows(table, "table")
-    # What passes these tests, the functions that they spare return as it is: bags of ten ids take 1.5 us less.
-    if check_ids != LATER:
-        flat = on.checked_ids(flat, len(table))
-    elif type(flat) is not np.ndarray or flat.dtype is not _INT64 or not flat.flags.c_contiguous:
-        flat = on.integers(flat, "ids")
+    # What passes these tests, the functions that they spare return as it is.
     if weights is not None and (
         type(weights) is not np.ndarray
         or weights.shape != flat.shape
@@ -164,11 +130,11 @@ def prepare_bag(on, table, ids, weights, pool, padding_idx, check_ids=None):
         or weights.dtype not in FLOATS
         or pool not in WEIGHTED
     ):
-        weights = aligned(weights, ids, "weights")
+        weights = aligned(weights, bags, "weights")
         check_weights(weights, len(flat), table.dtype, pool)
     if padding_idx is not None and not 0 <= padding_idx < len(table):
         check_padding(padding_idx, len(table))
-    return table, ids, flat, weights
+    return weights
 
 
 @op
@@ -230,7 +196,7 @@ def embedding_bag(
            [ 0.,  0.],
            [ 2.,  3.]])
     """
-    table, bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
+    bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
     rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
     return with_outer_levels(bags, -1, reduce_segments(rows, bags._row_offsets(), weights, pool, pad_value, dtype))
 
@@ -276,7 +242,7 @@ def embedding_bag_grad(
     >>> embedding_bag_grad(np.zeros((3, 1)), ids, np.array([[1.], [5.], [4.]]), pool="mean")
     SelectedRows(rows=[2, 2, 1], value=[[0.5], [0.5], [4.]], height=3)
     """
-    table, bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
+    bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
     check_values(table.dtype, "the gradient", floating=True)
     rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
     rows = reduce_segments_grad(rows, bags._row_offsets(), weights, None, grad, pool)
@@ -305,7 +271,7 @@ def embedding_bag_weights_grad(
     >>> embedding_bag_weights_grad(np.array([[0.], [3.], [5.]]), ids, np.array([[2.]]), np.ones(2))
     array([10.,  6.])
     """
-    table, bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
+    bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
     rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
     out = reduce_segments(rows, bags._row_offsets(), weights, pool, 0)
     return weights_grad(rows, bags._row_offsets(), weights, out, grad, pool)

@@ -6,9 +6,8 @@ import numpy as np
 
 from ..arrays import check_values
 from ..base.errors import ShapeMismatchError
-from ..lod import LoDTensor
+from ..lod import LoDTensor, check_bag, check_lod_level
 from ..registry import Dense, VarDesc, VarType, op
-from .embedding import check_bag, check_lod_level
 from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.columns import cells_of, checked_columns

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..arrays import check_values, native
 from ..base.errors import LoDLevelError, OutputError, ShapeMismatchError
-from ..lod import LoDTensor, SelectedRows, values_of
+from ..lod import LoDTensor, SelectedRows, check_bag, values_of
 from ..lod.packed_rows import PARAMS, Bits, PackedRows, check_packed, check_packed_dims
 from ..registry import Dense, VarDesc, VarType, op
-from .embedding import check_bag, lookup_table
+from .embedding import lookup_table
 from .selected_rows import selected_rows_to_dense
 from .sequence_pool import with_outer_levels
 from .shared import plain

@@ -8,9 +8,8 @@ import numpy as np
 
 from ..arrays import check_gradient, mixed_types, native
 from ..base.errors import RowIndexError, ShapeMismatchError
-from ..lod import LoDTensor, values_of
+from ..lod import LoDTensor, check_bag, values_of
 from ..registry import Dense, VarDesc, VarType, op
-from .embedding import check_bag
 from .gather_scatter import gather
 from .selected_rows import added
 from .sequence_pool import with_outer_levels

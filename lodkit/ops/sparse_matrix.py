@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import check_gradient, check_values, native
-from ..lod import LoDTensor, values_of
+from ..lod import LoDTensor, check_bag, check_lod_level, values_of
 from ..registry import Dense, VarDesc, VarType, op
-from .embedding import check_bag, check_lod_level
 from .selected_rows import added
 from .sequence_pool import with_outer_levels
 from .shared import plain

@@ -1,6 +1,6 @@
 """Registry of operators and their kernels: ``OPS``, ``op``, ``run``."""
 
-from .contract import FewRows, FewSequences
+from .contract import FewRows, FewSequences, Ids
 from .desc import DATA_TYPES, DescError, LodTensorDesc, TensorDesc, VarDesc, VarType, array_desc, inferred_level
 from .kinds import Dense, aligned
 from .open_tapes import Call
@@ -13,6 +13,7 @@ __all__ = [
     "DescError",
     "FewRows",
     "FewSequences",
+    "Ids",
     "LodTensorDesc",
     "OPS",
     "Op",

@@ -11,18 +11,15 @@ call with inputs of some types, ``run_unmatched`` a call whose arrays are not as
 
 from __future__ import annotations
 
-import linecache
-import os
-
 import numpy as np
 
 from ..arrays import device_of
 from ..arrays.checks import MAX_INT64
 from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
-from ..base.tracebacks import full, shorten
+from ..base.tracebacks import compile_function, full, shorten
 from ..lod import LoDTensor, SelectedRows
-from .contract import names_in_tests
+from .contract import names_in_tests, write_call
 from .explaining import explain
 from .kinds import given_back, numbers_of, unwrapped, views_kept
 from .open_tapes import call_recorded, listeners, note_update, open_tapes
@@ -40,16 +37,6 @@ class Missing:
 MISSING = Missing()
 MAX_PLANS = 256  # of an operator: one that takes any number of inputs has one for each number
 ON_GPU = "cuda"  # last part of the key of a plan whose arrays are on a GPU
-_FOLDER = os.path.dirname(os.path.abspath(__file__))
-
-
-def compile_function(name, title, lines, names):
-    """Compile the source of one function, which may use ``names``; tracebacks show its lines under a title."""
-    source, file = "\n".join(lines) + "\n", os.path.join(_FOLDER, f"<{title}>")
-    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
-    space = {"__name__": __name__, **names}
-    exec(compile(source, file, "exec"), space)
-    return space[name]
 
 
 def make_call(op):
@@ -225,9 +212,11 @@ def make_plan(op, inputs, launch, on_gpu=False):
             result = launch(x0, x1, by=a0, wrap=a1, clip=a2, level=a3, )
             return result
     """
+    arrays: dict[int, tuple[str, str | None]] = {}
     tests, reads, plain, recorded = [], [], [f"x{i}" for i in range(len(inputs))], []
     for i, x in enumerate(inputs):
         if isinstance(x, LoDTensor):
+            arrays[i] = f"v{i}", f"lod{i}"
             reads.append(f"    v{i}, lod{i} = x{i}._values, x{i}._lod")
             tests.append(f"known(v{i})" if on_gpu else f"type(v{i}) is ndarray")
             tests.append(f"(not lod{i} or lod{i}[-1].item(-1) == v{i}.shape[0])")
@@ -243,6 +232,8 @@ def make_plan(op, inputs, launch, on_gpu=False):
             plain[i] = f"asarray(x{i})"
         elif on_gpu and x is not None:
             tests.append(f"known(x{i})")
+        elif type(x) is np.ndarray:
+            arrays[i] = f"x{i}", None
     every = "".join(f"x{i}, " for i in range(max(len(inputs), len(op.inputs) - op.variadic)))
     values = "".join(f"a{i}, " for i in range(len(op._checks)))
     keywords = "".join(f"{name}=a{i}, " for i, name in enumerate(op._checks))
@@ -254,11 +245,12 @@ def make_plan(op, inputs, launch, on_gpu=False):
     if few is not None:
         lines += write_few_call(op, few, inputs, keywords)
         names |= {"launch_few": few.launch, **names_in_tests()}
-    lines.append(f"    result = launch({''.join(f'{x}, ' for x in plain)}{keywords})")
+    call, more = write_call(op, inputs, plain, {} if on_gpu else arrays, keywords)
+    lines.append(f"    result = {call}")
     if recorded:
         swapped = "".join(f"{p if p[0] == 'p' else f'x{i}'}, " for i, p in enumerate(plain))
         lines.append(f"    result = restore_given(result, ({swapped}), ({every}), ({''.join(recorded)}))")
-    names |= {"ndarray": np.ndarray, "asarray": np.asarray, "known": known_on_gpu, "plain_view": plain_view}
+    names |= more | {"ndarray": np.ndarray, "asarray": np.asarray, "known": known_on_gpu, "plain_view": plain_view}
     title = f"{op.name}: {', '.join(type(x).__name__ for x in inputs)}"
     return compile_function("plan", title, [*lines, "    return result"], names)
 

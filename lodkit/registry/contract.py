@@ -1,11 +1,13 @@
-"""The contract of a kernel for few sequences, which plans and copies in one compiled call.
+"""The contract of a kernel: what a plan tests inline before it calls it.
 
-Annotations of the kernel say it: ``x: FewSequences``, ``mask: Flags``, ``level: Literal[0, -1]``. A plan tests the
-contract inline, and runs the kernel for a call that keeps it; other calls run the kernel of all calls of these kinds.
+Annotations of a kernel for few sequences, which plans and copies in one compiled call, say it: ``x: FewSequences``,
+``mask: Flags``, ``level: Literal[0, -1]``. Calls that do not keep it run the kernel of all calls of these kinds. That
+one may declare its ids, ``ids: Ids``: those of a call that are not as it takes them are converted, or refused.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 import typing
@@ -13,13 +15,17 @@ import typing
 import numpy as np
 
 from ..arrays import VALUE_TYPES
-from ..lod import LoDTensor
+from ..base.tracebacks import compile_function
+from ..lod import LoDTensor, check_bag
 from .kinds import Dense
 
 #: A LoDTensor of one level that holds few numbers; the first input holds some. The kernel gets (values, offsets).
 FewSequences = typing.Annotated[LoDTensor, "few"]
 #: A plain array of few numbers; the first input holds some.
 FewRows = typing.Annotated[Dense, "few"]
+#: Ids, which the kernel gets as NumPy's C-contiguous int64, or a View on a GPU, their range unchecked. Those of a
+#: LoDTensor are one a row, and the kernel gets (ids, LoDTensor).
+Ids = typing.Annotated[Dense, "ids"]
 
 
 class Contract:
@@ -93,6 +99,63 @@ def read_contract(function):
     return Contract(inputs, attrs) if any(hint in (FewSequences, FewRows) for _, hint in inputs) else None
 
 
+def find_ids(function):
+    """Names of the inputs that a launcher declares as ``Ids``."""
+    return [name for name, hint in typing.get_type_hints(function, include_extras=True).items() if hint == Ids]
+
+
+def take_any_ids(function, op):
+    """Return a launcher of several devices that takes any ids: what it declares as ``Ids`` is converted, or refused.
+
+    It is compiled from text, with the parameters of ``function``, so that a call costs 0.4 us less.
+    """
+    ids, parameters = find_ids(function), inspect.signature(function).parameters
+    if not ids:
+        return function
+    on, *_ = inputs = [p.name for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    attrs = [name for name in parameters if name not in inputs]
+    lines = [f"def launch({', '.join(inputs)}, /, *, {', '.join(attrs)}):"]
+    lines += [f"    {name} = convert_ids({name}, {on}, {name!r}, {op!r})" for name in ids]
+    lines.append(f"    return function({', '.join([*inputs, *(f'{name}={name}' for name in attrs)])})")
+    launch = compile_function("launch", f"{op}: ids", lines, {"function": function, "convert_ids": convert_ids})
+    launch.__defaults__, launch.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    launch.ids = [inputs.index(name) - 1 for name in ids]
+    return functools.update_wrapper(launch, function)
+
+
+def convert_ids(x, on, name, op):
+    """Return ids as launchers get them; raise where they are no integers, or in a LoDTensor not one a row."""
+    if not isinstance(x, LoDTensor):
+        return on.integers(x, name)
+    values = x._values
+    if not x._lod or values.ndim != 1:
+        x = check_bag(x, op)
+        values = x._values
+    return on.integers(values, name), x
+
+
+def write_call(op, inputs, plain, arrays, keywords):
+    """Return the call of a launcher in a plan as source, and its names: without a wrapper where tests find ids plain.
+
+    ``plain`` says what the plan calls its inputs, ``arrays`` what NumPy's arrays of them, by position, and the levels
+    of those that have some.
+    """
+    call = f"launch({', '.join(plain)}, {keywords})"
+    kernel = op._find("cpu", op._kinds_of(inputs))
+    ids, tests, given = getattr(kernel.launch, "ids", ()), [], [*plain]
+    if not ids or not arrays.keys() >= {*ids}:
+        return call, {}
+    for i in ids:
+        array, lod = arrays[i]
+        if lod and [*op.inputs][i] not in op.rowwise:
+            given[i] = f"({array}, {plain[i]})"
+            tests += [lod, f"{array}.ndim == 1"]
+        tests.append(_write_memory_test(array, "int64"))
+    launch = op._wrap_rowwise(kernel.device_module.launcher(kernel.function), inputs)
+    call = f"launch_plain({', '.join(given)}, {keywords}) if {' and '.join(tests)} else {call}"
+    return call, {"launch_plain": launch, **names_in_tests()}
+
+
 def names_in_tests():
     """Return what tests name, beside inputs and attributes."""
     from ..jit import settings
@@ -131,4 +194,8 @@ def _write_vector_test(i, name, x, kind):
     words = f"{name} is a C-contiguous vector of {kind.dtype}"
     if type(x) is not np.ndarray:
         return "False", words
-    return f"x{i}.dtype is {kind.dtype}_dtype and x{i}.ndim == {kind.ndim} and x{i}.flags.c_contiguous", words
+    return f"x{i}.ndim == {kind.ndim} and {_write_memory_test(f'x{i}', kind.dtype)}", words
+
+
+def _write_memory_test(array, dtype):
+    return f"{array}.dtype is {dtype}_dtype and {array}.flags.c_contiguous"

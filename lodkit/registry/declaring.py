@@ -45,8 +45,16 @@ def check_kernel(op, function, skip):
         ) from None
 
 
-def check_contract(op, contract, devices):
-    """Refuse a kernel for few sequences on other devices than the CPU, whose plans alone ask for its contract."""
+def check_contract(op, contract, ids, devices):
+    """Refuse a kernel for few sequences on other devices than the CPU, and declared ids where no device converts them.
+
+    Plans of the CPU alone ask for the contract of few sequences.
+    """
+    if ids and len(devices) == 1:
+        raise ValueError(
+            f'{op.name}.kernel: {ids[0]}: Ids is for launchers of several devices, @{op.name}.kernel("cpu", "cuda"), '
+            f"got {devices[0]!r}; annotate the kind: LoDTensor, or Dense"
+        )
     if contract is not None and devices != ("cpu",):
         raise ValueError(
             f'{op.name}.kernel: FewSequences and FewRows are for @{op.name}.kernel("cpu"), got '

@@ -15,7 +15,7 @@ from ..base.errors import DeviceError, NoKernelError
 from ..base.loading import load, lock
 from ..lod import LoDTensor
 from . import representation
-from .contract import read_contract
+from .contract import find_ids, read_contract, take_any_ids
 from .declaring import DEVICES, check_contract, check_devices, check_kernel
 from .kernel import Kernel
 from .kinds import Dense, kind_keys, kinds_of, name_of
@@ -54,7 +54,7 @@ class KernelTable(Members):
         def register(function):
             check_kernel(self, function, len(devices) > 1)
             contract = read_contract(function)
-            check_contract(self, contract, devices)
+            check_contract(self, contract, find_ids(function), devices)
             keywords = function.__kwdefaults__ or {}
             function.__kwdefaults__ = {**keywords, **self.defaults}
             function.__defaults__ = self.definition.__defaults__
@@ -75,7 +75,7 @@ class KernelTable(Members):
         for devices, function in self._shared:
             if device in devices:
                 offered = load(f"lodkit.kernels.{device}.primitives.device")
-                self._add_kernel(device, function, offered.launcher(function), skip=1)
+                self._add_kernel(device, function, offered.launcher(take_any_ids(function, self.name)), skip=1)
 
     def _add_kernel(self, device, function, launch, contract=None, skip=0):
         hints = typing.get_type_hints(function)

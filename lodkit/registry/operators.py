@@ -236,10 +236,13 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self._check_kinds(inputs)
         for name, x in zip(self._names(inputs), inputs, strict=True):
             check_whole(self.name, name, x)
-        kernel = self._find(one_device(self.name, inputs), self._kinds_of(inputs)).launch
+        return self._wrap_rowwise(self._find(one_device(self.name, inputs), self._kinds_of(inputs)).launch, inputs)
+
+    def _wrap_rowwise(self, launch, inputs):
+        """Return a launcher for these inputs: a rowwise one unwraps LoDTensors."""
         if self.rowwise and any(isinstance(x, LoDTensor) for x in inputs):
-            return functools.partial(run_rows, self.name, kernel)
-        return kernel
+            return functools.partial(run_rows, self.name, launch)
+        return launch
 
     def _check_kinds(self, inputs):
         for name, x in zip(self._names(inputs), inputs, strict=True):

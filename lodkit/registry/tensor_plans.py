@@ -11,8 +11,10 @@ import sys
 import numpy as np
 
 from ..arrays.tensors import changed, is_cpu_tensor, plain_array_of
+from ..base.tracebacks import compile_function
 from ..lod import LoDTensor, SelectedRows
-from .calls import MAX_PLANS, compile_function, fill_absent, run_unmatched, types_of
+from .calls import MAX_PLANS, fill_absent, run_unmatched, types_of
+from .contract import write_call
 from .open_tapes import listeners, note_update
 from .tensors import arrays_of, call_on_arrays, numbers_in, restore, tensor_over
 
@@ -50,7 +52,7 @@ def keep_tensor_plan(op, inputs, key):
 
 def make_tensor_plan(op, inputs, launch):
     """Make the function that runs a kernel on arrays over the memory of tensors, and returns tensors."""
-    reads, tests, swaps, plain, given = [], ["forward_ad._current_level < 0"], [], [], {}
+    reads, tests, swaps, plain, given, arrays = [], ["forward_ad._current_level < 0"], [], [], {}, {}
     names = {"op": op, "launch": launch, "run_unmatched": run_unmatched, "array_of": plain_array_of}
     fresh, after = "type(result) is ndarray and result.base is None", []
     for i, x in enumerate(inputs):
@@ -64,6 +66,8 @@ def make_tensor_plan(op, inputs, launch):
             array = f"p{i}"
             tests.append(f"(p{i} := array_of({source})) is not None")
             given[array] = source
+        if tensor or type(numbers_in(x)) is np.ndarray:
+            arrays[i] = array, f"x{i}._lod" if isinstance(x, LoDTensor) else None
         plain.append(array if source == f"x{i}" else f"y{i}" if tensor else f"x{i}")
         given[plain[i]] = f"x{i}"
         if isinstance(x, LoDTensor):
@@ -79,20 +83,21 @@ def make_tensor_plan(op, inputs, launch):
             after += [f"    if result is p{i}:", f"        return x{i}"] * (source == f"x{i}")
     every, values = "".join(f"x{i}, " for i in range(len(inputs))), "".join(f"a{i}, " for i in range(len(op._checks)))
     keywords = "".join(f"{name}=a{i}, " for i, name in enumerate(op._checks))
+    call, more = write_call(op, inputs, plain, arrays, keywords)
     lines = [
         f"def plan({every}{values}):",
         *reads,
         f"    if not ({' and '.join(tests)}):",
         f"        return run_unmatched(op, ({every}), ({values}), plan)",
         *swaps,
-        f"    result = launch({', '.join(plain)}, {keywords})",
+        f"    result = {call}",
         *[f"    if listeners.data: note_update(op, ({', '.join(plain)}, ))"] * bool(op.updates),
         *sorted(after, key=lambda line: "changed" not in line),
         f"    if {fresh}:",
         "        return tensor_over(result)",
         f"    return restore(result, {{{', '.join(f'id({key}): {value}' for key, value in given.items())}}})",
     ]
-    names |= {"restore": restore, "tensor_over": tensor_over, "changed": changed, "ndarray": np.ndarray}
+    names |= more | {"restore": restore, "tensor_over": tensor_over, "changed": changed, "ndarray": np.ndarray}
     names |= {"listeners": listeners, "note_update": note_update}
     names["forward_ad"] = sys.modules["torch"].autograd.forward_ad
     return compile_function(

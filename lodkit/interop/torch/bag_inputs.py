@@ -11,10 +11,9 @@ from ...arrays.remedies import remedy_for
 from ...arrays.tensors import array_of, check_storage, plain_array_of
 from ...base.errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
 from ...jit import njit
-from ...lod import LoDTensor
+from ...lod import LoDTensor, check_bag
 from ...lod.levels import freeze
 from ...lod.offsets import lengths_to_offsets
-from ...ops.embedding import check_bag
 from .nested import from_nested, is_jagged, is_keyed
 
 _IDS = (torch.int64, torch.int32)

@@ -1,0 +1,140 @@
+"""Ids that a launcher declares: it gets them plain however they are given, and plans hand plain ones on as they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from calls import functions_of
+
+import lodkit
+from lodkit import Dense, LoDTensor
+from lodkit.lod import values_of
+from lodkit.registry import Ids, operators
+
+FLAT = np.array([3, 1, 4, 1, 5])
+TABLE, WEIGHTS = np.ones((50, 16), np.float32), np.ones(5, np.float32)
+#: Ids of every layout and type that is taken.
+TAKEN = {
+    "int64": FLAT,
+    "int32": FLAT.astype(np.int32),
+    "uint8": FLAT.astype(np.uint8),
+    "strided": np.repeat(FLAT, 2)[::2],
+    "reversed": FLAT[::-1].copy()[::-1],
+    "of the other byte order": FLAT.astype(">i8"),
+    "of none": np.zeros(0),
+}
+
+
+@pytest.fixture
+def count(monkeypatch):
+    """An operator over ids whose launcher notes what it gets, and another over ids in a LoDTensor."""
+    monkeypatch.setattr(operators, "OPS", operators.Registry(lodkit.OPS))
+    got = []
+
+    @lodkit.op(rowwise=True)
+    def double(ids: Dense, /, *, times: int = 2) -> Dense:
+        """Double."""
+        return times * ids
+
+    @lodkit.op
+    def count(ids: LoDTensor, /, *, times: int = 2) -> Dense:
+        """Count."""
+        return times * ids.lengths()
+
+    @double.kernel("cpu", "cuda")
+    def double_ids(on, ids: Ids, /, *, times, out=None):
+        got.append(ids)
+        return np.multiply(ids, times, out=out)
+
+    @count.kernel("cpu", "cuda")
+    def count_ids(on, ids: Ids, /, *, times, out=None):
+        flat, bags = ids
+        got.append(flat)
+        return np.multiply(bags.lengths(), times, out=out)
+
+    return double, count, got
+
+
+def check_plain(got, flat):
+    """Compare the only array that a launcher got with ids, and forget it."""
+    (array,) = got
+    got.clear()
+    assert type(array) is np.ndarray and array.dtype is np.dtype(np.int64) and array.flags.c_contiguous
+    np.testing.assert_array_equal(array, flat)
+    return array
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_launcher_gets_plain_ids(count, name):
+    double, count, got = count
+    flat = TAKEN[name]
+    bags = LoDTensor(flat, [[2, len(flat) - 2] if len(flat) else [0]])
+    for _ in range(3):
+        for x, op in ((flat, double), (bags, double), (bags, count)):
+            result = op(x)
+            made = check_plain(got, flat)
+            assert (made is flat) == (name == "int64")
+            np.testing.assert_array_equal(values_of(result), 2 * (bags.lengths() if op is count else flat))
+            op.select(x)(values_of(x) if op is double else x, times=2)
+            check_plain(got, flat)
+            op(x, out=np.empty_like(values_of(result)))
+            check_plain(got, flat)
+
+
+def test_ids_in_lists_columns_and_tables(count):
+    double, count, got = count
+    for _ in range(2):
+        double(FLAT.tolist()), check_plain(got, FLAT)
+        double(7), check_plain(got, 7)
+        double(FLAT.reshape(1, 5).T[:, ::-1]), check_plain(got, FLAT[:, None])
+        count(LoDTensor(FLAT[:, None], [[2, 3]])), check_plain(got, FLAT)
+        count(LoDTensor(FLAT[:, None].astype(np.int32), [[1, 1], [2, 3]])), check_plain(got, FLAT)
+
+
+def test_tensors_are_ids(count):
+    torch = pytest.importorskip("torch")
+    double, count, got = count
+    for kind in (torch.int64, torch.int32):
+        flat = torch.tensor(FLAT.tolist(), dtype=kind)
+        for _ in range(4):
+            assert double(flat).tolist() == [6, 2, 8, 2, 10]
+            made = check_plain(got, FLAT)
+            assert np.shares_memory(made, flat.numpy()) == (kind is torch.int64)
+            assert count(LoDTensor(flat, [[2, 3]])).tolist() == [4, 6]
+            check_plain(got, FLAT)
+
+
+def test_other_ids_are_refused_each_time(count):
+    double, count, got = count
+    double(FLAT), count(LoDTensor(FLAT, [[2, 3]]))
+    got.clear()
+    for _ in range(2):
+        with pytest.raises(lodkit.DTypeError, match="ids must be int32 or int64, not float64"):
+            double(FLAT / 2)
+        with pytest.raises(lodkit.DTypeError, match="ids must be int32 or int64, not bool"):
+            count(LoDTensor(FLAT > 2, [[2, 3]]))
+        with pytest.raises(lodkit.LoDLevelError, match="count needs ids with lod_level >= 1; attach lengths"):
+            count(LoDTensor(FLAT))
+        with pytest.raises(lodkit.LoDLevelError, match=r"count takes one id a row, got ids of shape \(5, 2\)"):
+            count(LoDTensor(np.stack([FLAT, FLAT], 1), [[2, 3]]))
+    assert not got
+
+
+def test_ids_are_declared_by_launchers_of_several_devices(count):
+    double, *_ = count
+
+    def double_here(ids: Ids, /, *, times):
+        return ids
+
+    with pytest.raises(ValueError, match=r"ids: Ids is for launchers of several .*, got .cpu.; annotate"):
+        double.kernel("cpu")(double_here)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("kind", [np.int64, np.int32])
+def test_a_call_by_ids_passes_few_functions(kind):
+    flat, more = FLAT.astype(kind), 4 * (kind is np.int32)
+    bags = LoDTensor(flat, [[2, 0, 3]])
+    assert len(functions_of(lambda: lodkit.embedding_bag(TABLE, bags))) <= 4 + more
+    assert len(functions_of(lambda: lodkit.embedding_bag(TABLE, bags, WEIGHTS))) <= 5 + more
+    assert len(functions_of(lambda: lodkit.lookup_table(TABLE, flat))) <= 6 + more
