@@ -96,7 +96,8 @@ def test_an_operator_gets_its_description_back():
 def test_infer_refuses_what_is_missing():
     """None stands for optional inputs only; no result is left out because of one."""
     x, ids = VarDesc.of(np.ones((3, 2))), VarDesc.of(LoDTensor([0, 1], [[2]]))
-    assert lodkit.embedding_bag.infer(x, ids, None).dims == (-1, 2)
+    assert lodkit.embedding_bag.infer(x, ids, None).dims == (1, 2)
+    assert lodkit.embedding_bag.infer(x, ids.unknown_batch(), None).dims == (-1, 2)
     for name, descs in (("adagrad", (None, x, x)), ("gather_ranges_grad", (None, x, x)), ("sum", (x, None))):
         attrs = {"lr": 1.0} if name == "adagrad" else {}
         with pytest.raises(TypeError, match=f"{name}.infer: .* must be a VarDesc, got NoneType"):

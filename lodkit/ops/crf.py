@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import check_gradient, check_same_type, native
 from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor
-from ..registry import Dense, inferred_level, op
+from ..registry import Dense, op, pooled_desc
 from .sequence_pool import with_outer_levels
 from .shared import plain
 
@@ -150,7 +150,7 @@ def linear_chain_crf(
 
 @linear_chain_crf.infer_rule
 def _(emission, transition, label, *, level=-1):
-    return emission.but(dims=(-1,), lod_level=inferred_level(emission, level))
+    return pooled_desc(emission, level, ())
 
 
 @op(like=("emission", "transition"), gradient_of=linear_chain_crf)

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import check_gradient, native
 from ..base.errors import RowIndexError
 from ..lod import LoDTensor
-from ..registry import Dense, inferred_level, op
+from ..registry import Dense, op, pooled_desc
 from .ctc_align import check_logits
 from .sequence_pool import with_outer_levels
 from .shared import plain
@@ -157,7 +157,7 @@ def frames_of(offsets, by_times):
 
 @ctc_loss.infer_rule
 def _(logits, labels, *, blank=0, norm_by_times=False, zero_infinity=False, level=-1):
-    return logits.but(dims=(-1,), lod_level=inferred_level(logits, level))
+    return pooled_desc(logits, level, ())
 
 
 @op(like="logits", gradient_of=ctc_loss)

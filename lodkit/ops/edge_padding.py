@@ -151,7 +151,7 @@ def _(data, lengths=None, start_padding=None, end_padding=None, *, padding_width
     return data.but(dims=(rows, *data.dims[1:])), data.but(dtype=np.dtype("int64"), dims=(count,))
 
 
-@add_padding.gradient
+@add_padding.gradient(reads_outputs=True)
 def _(call, grad, _):
     padded = call.outputs[1]
     start, end = (*call.inputs[2:], None, None)[:2]
@@ -209,7 +209,7 @@ def _(data, lengths=None, *, padding_width=1, end_padding_width=None):
     return data.but(dims=(-1, *data.dims[1:])), data.but(dtype=np.dtype("int64"), dims=(count,))
 
 
-@remove_padding.gradient
+@remove_padding.gradient(reads_outputs=True)
 def _(call, grad, _):
     return add_padding(grad, call.outputs[1], **call.attrs)[0], None
 

@@ -7,7 +7,7 @@ import typing
 import numpy as np
 
 from ..lod import LoDTensor
-from ..registry import Dense, inferred_level, op
+from ..registry import Dense, op, pooled_desc
 from .sequence_pool import with_outer_levels
 from .sequence_tokens import prepare_erase, sequence_erase
 from .shared.sequences import check_tokens, offsets_of_pairs
@@ -83,7 +83,7 @@ def edit_distance(
 
 @edit_distance.infer_rule
 def _(hyp, ref, *, normalized=False, ignored_tokens=()):
-    return ref.but(dims=(-1,), lod_level=inferred_level(ref, -1), dtype=np.dtype(np.float32))
+    return pooled_desc(ref, -1, (), np.dtype(np.float32))
 
 
 @edit_distance.example

@@ -49,7 +49,7 @@ def check_norm(max_norm):
 def _register_gradient(op, rule):
     """Register ``rule(x, out, grad, **attributes)``; for SelectedRows that of the merged value."""
 
-    @op.gradient
+    @op.gradient(reads_outputs=True)
     def _(call, grad):
         x, out = call.inputs[0], call.outputs[0]
         if not isinstance(x, SelectedRows):

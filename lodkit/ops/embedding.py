@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import FLOATS, SMALL_TYPES, check_gradient, check_rows, check_values
 from ..lod import LoDTensor, SelectedRows, check_bag, check_lod_level, values_of
-from ..registry import Dense, VarDesc, VarType, aligned, op
+from ..registry import Dense, VarType, aligned, op, pooled_desc
 from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.reductions import (
@@ -205,7 +205,7 @@ def embedding_bag(
 def _(table, ids, weights=None, *, pool="sum", pad_value=0.0, padding_idx=None, is_sparse=True, dtype=None):
     check_lod_level(ids)
     dtype = result_dtype(table.dtype, pool, dtype)
-    return VarDesc("", VarType.LOD_TENSOR, dtype, (-1, *table.dims[1:]), ids.lod_level - 1)
+    return pooled_desc(ids, -1, table.dims[1:], dtype)
 
 
 @embedding_bag.gradient

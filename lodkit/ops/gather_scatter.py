@@ -129,7 +129,7 @@ def as_rows(shape, axis):
 @gather.infer_rule
 def _(data, ids, *, axis=0, wrap=False, match_outer=False, is_sparse=True):
     dims = gathered_shape(data.dims, ids.dims, check_axis(len(data.dims), axis), match_outer)
-    return data.but(type=VarType.LOD_TENSOR, dims=dims, lod_level=ids.lod_level)
+    return data.but(type=VarType.LOD_TENSOR, dims=dims, lod_level=ids.lod_level, sequences=ids.sequences)
 
 
 @gather.gradient

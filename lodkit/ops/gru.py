@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import zeros_like
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, op
+from ..registry import Dense, op, pooled_desc
 from .sequence_pool import with_outer_levels
 from .shared import recurrent
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
@@ -162,10 +162,10 @@ def gru(
 def _(x, input_weight, weight, bias=None, h0=None, *, level=-1, **attrs):
     size = weight.dims[0]
     gates = x.but(dims=(x.dims[0], weight.dims[1]), lod_level=0, dtype=recurrent.gate_type(x.dtype))
-    return x.but(dims=(x.dims[0], size)), recurrent.describe_last(x, level, size), gates
+    return x.but(dims=(x.dims[0], size)), pooled_desc(x, level, (size,)), gates
 
 
-@gru.gradient
+@gru.gradient(reads_outputs=True)
 def _(call, by_hidden, by_last, by_gates):
     recurrent.refuse_gates("gru", by_gates)
     inputs = (*call.inputs, None, None)[:5]

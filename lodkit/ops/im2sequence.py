@@ -136,7 +136,7 @@ def _(x, *, kernels, strides=(1, 1), paddings=(0, 0, 0, 0)):
     grid = check_grid(x.dims, kernels, strides, paddings)
     rows = -1 if -1 in (x.dims[0], grid.down, grid.across) else x.dims[0] * grid.windows
     columns = -1 if x.dims[1] < 0 else x.dims[1] * math.prod(grid.kernels)
-    return x.but(dims=(rows, columns), lod_level=1)
+    return x.but(dims=(rows, columns), lod_level=1, sequences=x.dims[:1])
 
 
 @op(like="x", gradient_of=im2sequence)

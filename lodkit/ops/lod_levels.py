@@ -86,8 +86,9 @@ def lod_reset(
 @lod_reset.infer_rule
 def _(x, y=None, *, target_lod=None, append=False):
     check_one_given(y, target_lod)
-    new = 1 if y is None else max(1, y.lod_level)
-    return x.but(lod_level=new + (x.lod_level if append else 0))
+    new = (np.size(target_lod) - 1,) if y is None else y.sequences if y.lod_level else y.dims[:1]
+    count, upper = 1 if y is None else max(1, y.lod_level), x.sequences if append else ()
+    return x.but(lod_level=count + (x.lod_level if append else 0), sequences=(*upper, *new))
 
 
 @op
@@ -120,7 +121,7 @@ def lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor:
 
 @lod_append.infer_rule
 def _(x, lengths):
-    return x.but(lod_level=x.lod_level + 1)
+    return x.but(lod_level=x.lod_level + 1, sequences=(*x.sequences, *lengths.dims[:1]))
 
 
 @lod_reset.gradient

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import zeros_like
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, op
+from ..registry import Dense, op, pooled_desc
 from .sequence_pool import with_outer_levels
 from .shared import recurrent
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
@@ -196,12 +196,12 @@ def lstm(
 @lstm.infer_rule
 def _(x, input_weight, weight, bias=None, h0=None, c0=None, projection=None, *, level=-1, **attrs):
     out, size, rows = weight.dims[0], weight.dims[1] // 4, x.dims[0]
-    last = (recurrent.describe_last(x, level, width) for width in (out, size))
+    last = (pooled_desc(x, level, (width,)) for width in (out, size))
     gates = x.but(dims=(rows, weight.dims[1]), lod_level=0, dtype=recurrent.gate_type(x.dtype))
     return x.but(dims=(rows, out)), *last, x.but(dims=(rows, size)), gates
 
 
-@lstm.gradient
+@lstm.gradient(reads_outputs=True)
 def _(call, by_hidden, by_last, by_last_cell, by_cell, by_gates):
     recurrent.refuse_gates("lstm", by_gates)
     inputs = (*call.inputs, *[None] * (7 - len(call.inputs)))

@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import check_values
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, check_bag, check_lod_level
-from ..registry import Dense, VarDesc, VarType, op
+from ..registry import Dense, VarDesc, VarType, op, pooled_desc
 from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.columns import cells_of, checked_columns
@@ -74,7 +74,7 @@ def segment_one_hot(ids: LoDTensor, /, *, size: int) -> Dense | LoDTensor:
 @segment_one_hot.infer_rule
 def _(ids, *, size):
     check_lod_level(ids, "segment_one_hot")
-    return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.float32), (-1, size), ids.lod_level - 1)
+    return pooled_desc(ids, -1, (size,), np.dtype(np.float32))
 
 
 @op

@@ -11,7 +11,7 @@ from ..arrays import check_values, native
 from ..base.errors import LoDLevelError, OutputError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, check_bag, values_of
 from ..lod.packed_rows import PARAMS, Bits, PackedRows, check_packed, check_packed_dims
-from ..registry import Dense, VarDesc, VarType, op
+from ..registry import Dense, VarDesc, op, pooled_desc
 from .embedding import lookup_table
 from .selected_rows import selected_rows_to_dense
 from .sequence_pool import with_outer_levels
@@ -269,8 +269,7 @@ def _rows_of(rows, ids, weights, bits, padding_idx):
 def _(rows, ids, weights=None, *, bits=None, pool="sum", pad_value=0.0, padding_idx=None):
     if ids.lod_level < 1:
         raise LoDLevelError("ids need lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
-    dims = -1, _columns(rows, bits)
-    return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.float32), dims, ids.lod_level - 1)
+    return pooled_desc(ids, -1, (_columns(rows, bits),), np.dtype(np.float32))
 
 
 @quantized_embedding_bag.gradient

@@ -138,7 +138,7 @@ def _(x, table, *, inverse=False):
     return x
 
 
-@reorder_lod_tensor_by_rank.gradient
+@reorder_lod_tensor_by_rank.gradient(reads_outputs=True)
 def _(call, grad):
     (_, table), (out,) = call.inputs, call.outputs
     grad = out.with_values(values_of(grad)) if is_ragged(out) else values_of(grad)

@@ -104,7 +104,7 @@ def _(x, hidden, weight, bias=None, **attrs):
     return hidden, x, hidden
 
 
-@gru_unit.gradient
+@gru_unit.gradient(reads_outputs=True)
 def _(call, *grads):
     x, hidden, weight, bias = map(values_of, (*call.inputs, None)[:4])
     results = map(values_of, (*call.outputs[1:], *grads))
@@ -222,7 +222,7 @@ def _(x, cell, *, forget_bias=0.0):
     return cell, cell
 
 
-@lstm_unit.gradient
+@lstm_unit.gradient(reads_outputs=True)
 def _(call, *grads):
     return lstm_unit_grad(*map(values_of, (*call.inputs, call.outputs[0], *grads)), **call.attrs)
 

@@ -120,7 +120,7 @@ def _(data, weights=None, lengths=None, *, reduce="sum", where="front", num_dims
     return data.but(dims=tuple(kept), dtype=result_dtype(data.dtype, reduce), lod_level=0)
 
 
-@reduce_dims.gradient
+@reduce_dims.gradient(reads_outputs=True)
 def _(call, grad):
     data, weights, lengths = (*call.inputs, None, None)[:3]
     inputs = data, call.outputs[0], grad, weights

@@ -124,7 +124,7 @@ def _(data, segments, weights=None, indices=None, *, by="lengths", reduce="sum",
     return data.but(dims=(rows, *data.dims[1:]), dtype=result_dtype(data.dtype, reduce, dtype), lod_level=0)
 
 
-@segment_reduce.gradient
+@segment_reduce.gradient(reads_outputs=True)
 def _(call, grad):
     data, segments, weights, indices = (*call.inputs, None, None)[:4]
     attrs = {k: call.attrs[k] for k in ("by", "reduce", "num_segments")}

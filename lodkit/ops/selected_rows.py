@@ -54,7 +54,7 @@ def value_gradient(grad):
     return grad.value if isinstance(grad, SelectedRows) else grad
 
 
-@merge_selected_rows.gradient
+@merge_selected_rows.gradient(reads_outputs=True)
 def _(call, grad):
     x, merged = call.inputs[0], call.outputs[0]
     return gather_selected_rows(merged._with_value(value_gradient(grad)), x._rows)
@@ -147,7 +147,7 @@ def _(*xs):
     return xs[0].but(type=VarType.SELECTED_ROWS if sparse else VarType.LOD_TENSOR)
 
 
-@sum.gradient
+@sum.gradient(reads_outputs=True)
 def _(call, grad):
     if isinstance(call.outputs[0], SelectedRows):
         ends = itertools.accumulate(len(x._rows) for x in call.inputs)

@@ -10,7 +10,7 @@ from ..arrays import check_gradient, check_values, dtype_of, native
 from ..base.errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
 from ..lod.levels import load_compiled
-from ..registry import Dense, aligned, inferred_level, op
+from ..registry import Dense, aligned, inferred_level, op, pooled_desc
 from .padding import check_width
 from .sequence_pool import with_outer_levels
 from .shared import plain
@@ -170,9 +170,8 @@ def sequence_pad(
 
 @sequence_pad.infer_rule
 def _(x, pad_value=None, *, padded_length=None, truncate=False, side="right"):
-    level = inferred_level(x, -1)
-    padded = x.but(dims=(-1, -1 if padded_length is None else padded_length, *x.dims[1:]), lod_level=level)
-    return padded, padded.but(dims=(-1,), dtype=np.dtype(np.int64))
+    padded = pooled_desc(x, -1, (-1 if padded_length is None else padded_length, *x.dims[1:]))
+    return padded, padded.but(dims=padded.dims[:1], dtype=np.dtype(np.int64))
 
 
 @sequence_pad.gradient

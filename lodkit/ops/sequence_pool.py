@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import check_values
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, inferred_level, op
+from ..registry import Dense, op, pooled_desc
 from .shared.reductions import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
 
 Pool = Literal["sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
@@ -78,12 +78,11 @@ def reduction(pool, return_index=False):
 @sequence_pool.infer_rule
 def _(x, *, pool="sum", pad_value=0.0, level=-1, return_index=False):
     pool = reduction(pool, return_index)
-    dims = (-1, *x.dims[1:])
-    out = x.but(dims=dims, lod_level=inferred_level(x, level), dtype=result_dtype(x.dtype, pool))
+    out = pooled_desc(x, level, x.dims[1:], result_dtype(x.dtype, pool))
     return (out, out.but(dtype=np.dtype(np.int64))) if return_index else out
 
 
-@sequence_pool.gradient
+@sequence_pool.gradient(reads_outputs=True)
 def _(call, grad, *_):
     if grad is None:
         return None

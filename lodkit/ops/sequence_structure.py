@@ -185,7 +185,7 @@ def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     return pick_parts(x, level + 1, numbers, x.recursive_sequence_lengths()[: level + 1])
 
 
-@sequence_reverse.gradient
+@sequence_reverse.gradient(reads_outputs=True)
 def _(call, grad):
     out = call.outputs[0]
     return sequence_reverse(out.with_values(values_of(grad)), **call.attrs).values
@@ -240,11 +240,12 @@ def _concatenate_values(xs, axis, level):
 
 @sequence_concat.infer_rule
 def _(*xs, axis=0, level=0):
-    inferred_level(xs[0], level)
-    dims = [*xs[0].dims]
+    level, dims = inferred_level(xs[0], level), [*xs[0].dims]
     counts = [x.dims[axis] for x in xs]
     dims[axis] = -1 if min(counts) < 0 else sum(counts)
-    return xs[0].but(dims=dims)
+    kept = len(xs[0].sequences) if axis % len(dims) else level + 1
+    joined = [sum(numbers) for numbers in zip(*(x.sequences for x in xs), strict=False)]
+    return xs[0].but(dims=dims, sequences=(*xs[0].sequences[:kept], *joined[kept:]))
 
 
 @op(like=("xs",), gradient_of=sequence_concat)

@@ -101,7 +101,7 @@ def _(x, *, k):
     return values, values.but(dtype=np.dtype(np.int64))
 
 
-@sequence_topk.gradient
+@sequence_topk.gradient(reads_outputs=True)
 def _(call, grad, _):
     return None if grad is None else sequence_topk_grad(call.inputs[0], call.outputs[1], values_of(grad))
 

@@ -113,7 +113,7 @@ def _rows_back(call, grads, first):
     return tuple(found)
 
 
-@partition.gradient
+@partition.gradient(reads_outputs=True)
 def _(call, *grads):
     return _rows_back(call, grads, 1)
 
@@ -176,7 +176,7 @@ def _(lengths, keys, *data, num_outputs, pack_first_input=False):
     return (vector_desc(lengths, lengths.dims[0]), *_parts(keys, data)) * shards
 
 
-@lengths_partition.gradient
+@lengths_partition.gradient(reads_outputs=True)
 def _(call, *grads):
     return _rows_back(call, grads, 2)
 

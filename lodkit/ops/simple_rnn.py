@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import zeros_like
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, op
+from ..registry import Dense, op, pooled_desc
 from .sequence_pool import with_outer_levels
 from .shared import recurrent
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
@@ -98,10 +98,10 @@ def simple_rnn(
 @simple_rnn.infer_rule
 def _(x, input_weight, weight, bias=None, h0=None, *, level=-1, **attrs):
     size = weight.dims[1]
-    return x.but(dims=(x.dims[0], size)), recurrent.describe_last(x, level, size)
+    return x.but(dims=(x.dims[0], size)), pooled_desc(x, level, (size,))
 
 
-@simple_rnn.gradient
+@simple_rnn.gradient(reads_outputs=True)
 def _(call, grad, by_last):
     inputs, hidden = (*call.inputs, None, None)[:5], values_of(call.outputs[0])
     grad = zeros_like(hidden) if grad is None else values_of(grad)

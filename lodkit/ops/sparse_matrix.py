@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import check_gradient, check_values, native
 from ..lod import LoDTensor, check_bag, check_lod_level, values_of
-from ..registry import Dense, VarDesc, VarType, op
+from ..registry import Dense, op, pooled_desc
 from .selected_rows import added
 from .sequence_pool import with_outer_levels
 from .shared import plain
@@ -16,7 +16,7 @@ from .shared.reductions import pad_of
 
 def _matrix_desc(ids, dtype, columns, item, what):
     check_lod_level(ids, what)
-    return VarDesc("", VarType.LOD_TENSOR, dtype, (-1, -1 if columns is None else columns, *item), ids.lod_level - 1)
+    return pooled_desc(ids, -1, (-1 if columns is None else columns, *item), dtype)
 
 
 def prepare_matrix(on, ids, values, num_columns, name, what):

@@ -131,7 +131,7 @@ def _(x, mask, *, level=0):
     return part, part
 
 
-@split_lod_tensor.gradient
+@split_lod_tensor.gradient(reads_outputs=True)
 def _(call, *grads):
     parts = [_like(out, grad) for out, grad in zip(call.outputs, grads, strict=True)]
     return values_of(merge_lod_tensor(*parts, call.inputs[1], **call.attrs)), None
@@ -191,7 +191,7 @@ def _(in_true, in_false, mask, *, level=0):
     return in_true.but(dims=(-1, *in_true.dims[1:]))
 
 
-@merge_lod_tensor.gradient
+@merge_lod_tensor.gradient(reads_outputs=True)
 def _(call, grad):
     parts = split_lod_tensor(_like(call.outputs[0], grad), call.inputs[2], **call.attrs)
     return (*map(values_of, parts), None)

@@ -142,7 +142,7 @@ def _(x, table, *, reverse=False):
     return x.but(type=VarType.LOD_TENSOR_ARRAY, dims=(-1, *x.dims[1:]), lod_level=level)
 
 
-@lod_tensor_to_array.gradient
+@lod_tensor_to_array.gradient(reads_outputs=True)
 def _(call, *grads):
     array = [_like(out, grad) for out, grad in zip(call.outputs, grads, strict=True)]
     return array_to_lod_tensor(call.inputs[1], *array, **call.attrs).values, None
@@ -205,7 +205,7 @@ def _(table, *array, reverse=False):
     return x.but(type=VarType.LOD_TENSOR, dims=(-1, *x.dims[1:]), lod_level=table.lod_level + 1 + x.lod_level)
 
 
-@array_to_lod_tensor.gradient
+@array_to_lod_tensor.gradient(reads_outputs=True)
 def _(call, grad):
     x = call.outputs[0].with_values(values_of(grad))
     return None, *map(values_of, lod_tensor_to_array(x, call.inputs[0], **call.attrs))

@@ -1,7 +1,17 @@
 """Registry of operators and their kernels: ``OPS``, ``op``, ``run``."""
 
 from .contract import FewRows, FewSequences, Ids
-from .desc import DATA_TYPES, DescError, LodTensorDesc, TensorDesc, VarDesc, VarType, array_desc, inferred_level
+from .desc import (
+    DATA_TYPES,
+    DescError,
+    LodTensorDesc,
+    TensorDesc,
+    VarDesc,
+    VarType,
+    array_desc,
+    inferred_level,
+    pooled_desc,
+)
 from .kinds import Dense, aligned
 from .open_tapes import Call
 from .operators import OPS, Op, op, run
@@ -24,5 +34,6 @@ __all__ = [
     "array_desc",
     "inferred_level",
     "op",
+    "pooled_desc",
     "run",
 ]

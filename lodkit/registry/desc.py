@@ -118,6 +118,9 @@ class VarDesc:
     lod_level : int
     persistable : bool
         True if it outlives a batch, as a parameter does.
+    sequences : tuple of int
+        Number of sequences of each level, outermost first; empty if unknown, as where the rows are. It is no part of
+        the message, nor of what makes descriptions equal.
 
     Examples
     --------
@@ -134,6 +137,7 @@ class VarDesc:
     dims: tuple[int, ...]
     lod_level: int = 0
     persistable: bool = False
+    sequences: tuple[int, ...] = dataclasses.field(default=(), compare=False, repr=False)
 
     if TYPE_CHECKING:
 
@@ -145,6 +149,7 @@ class VarDesc:
             dims: Iterable[int],
             lod_level: int = 0,
             persistable: bool = False,
+            sequences: Iterable[int] = (),
         ) -> None: ...
 
     def __post_init__(self):
@@ -153,6 +158,9 @@ class VarDesc:
         object.__setattr__(self, "dims", desc.tensor.dims)
         object.__setattr__(self, "lod_level", desc.lod_level)
         object.__setattr__(self, "type", VarType(self.type))
+        sequences = tuple(self.sequences)
+        is_known = len(sequences) == self.lod_level and -1 not in (*self.dims[:1], *sequences)
+        object.__setattr__(self, "sequences", sequences if is_known else ())
         if self.type is VarType.SELECTED_ROWS and self.lod_level:
             raise DescError(f"SELECTED_ROWS has no levels, got lod_level {self.lod_level}")
 
@@ -181,7 +189,8 @@ class VarDesc:
             return cls(name, VarType.LOD_TENSOR, _dtype(array), array.shape)
         if value.values is None:
             raise DescError("a LoDTensor without values has no dtype and no dims; call set_values(...) first")
-        return cls(name, VarType.LOD_TENSOR, _dtype(value.values), value.values.shape, value.lod_level)
+        sequences = [len(offsets) - 1 for offsets in value._lod]
+        return cls(name, VarType.LOD_TENSOR, _dtype(value.values), value.values.shape, len(sequences), False, sequences)
 
     def but(self, **changes: Any) -> Self:
         """Copy with some fields changed."""
@@ -194,8 +203,9 @@ class VarDesc:
         return self.but(dims=(-1, *self.dims[1:]))
 
     def covers(self, other: VarDesc) -> bool:
-        """True if ``other`` matches this description: -1 matches any dimension."""
+        """True if ``other`` matches this description: -1 matches any dimension, unknown sequences any number."""
         same = (self.type, self.dtype, self.lod_level) == (other.type, other.dtype, other.lod_level)
+        same = same and (self.sequences == other.sequences or () in (self.sequences, other.sequences))
         dims = zip(self.dims, other.dims, strict=False)
         return same and len(self.dims) == len(other.dims) and all(a in (-1, b) for a, b in dims)
 
@@ -263,7 +273,7 @@ def array_desc(descs):
                 f"element 0 {first.dtype}, {first.lod_level} and {len(first.dims)}; all of an array are alike"
             )
     dims = (sizes[0] if len(set(sizes)) == 1 else -1 for sizes in zip(*(d.dims for d in descs), strict=True))
-    return first.but(type=VarType.LOD_TENSOR_ARRAY, dims=tuple(dims))
+    return first.but(type=VarType.LOD_TENSOR_ARRAY, dims=tuple(dims), sequences=())
 
 
 def inferred_level(desc, level):
@@ -271,3 +281,15 @@ def inferred_level(desc, level):
     if not -desc.lod_level <= level < desc.lod_level:
         raise LoDLevelError(f"level {level} does not exist: the tensor has lod_level {desc.lod_level}")
     return level % desc.lod_level
+
+
+def pooled_desc(desc, level, item, dtype=None):
+    """Describe a row for each sequence of a level, under the levels above it."""
+    level = inferred_level(desc, level)
+    rows = desc.sequences[level] if desc.sequences else -1
+    return desc.but(
+        dims=(rows, *item),
+        lod_level=level,
+        sequences=desc.sequences[:level],
+        dtype=desc.dtype if dtype is None else dtype,
+    )

@@ -48,6 +48,7 @@ class Members:
     kernels: dict[tuple[str, tuple[str, ...]], Kernel]
     infer_function: Any
     gradient_rule: Any
+    reads_outputs: bool
     example_function: Any
 
     if TYPE_CHECKING:

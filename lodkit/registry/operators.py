@@ -85,7 +85,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self._tests = {name: check.test for name, check in self._checks.items()}
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
         self.kernels, self._few, self._own, self._plans, self._shared, self._loaded = {}, {}, set(), {}, [], set()
-        self.gradient_rule = self.example_function = None
+        self.gradient_rule, self.reads_outputs, self.example_function = None, False, None
         names = like if isinstance(like, tuple) else (like,) if like else self.updates
         if unknown := [name for name in names if name not in self.inputs]:
             raise TypeError(f"{self.name}: like= or updates= names {unknown[0]!r}, inputs are {', '.join(self.inputs)}")
@@ -165,10 +165,11 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self._check_needed(attrs)
         result = self._inferred(descs, attrs)
         rows = (d for name, d in zip(self.inputs, descs, strict=False) if name in self.rowwise and d is not None)
-        level = max((d.lod_level for d in rows), default=0)
-        if level:
+        like = max(rows, key=operator.attrgetter("lod_level"), default=None)
+        if like is not None and like.lod_level:
             many = isinstance(result, tuple)
-            result = tuple(r.but(lod_level=level) for r in (result if many else (result,)))
+            kept = {"lod_level": like.lod_level, "sequences": like.sequences}
+            result = tuple(r.but(**kept) for r in (result if many else (result,)))
             result = result if many else result[0]
         return result
 
@@ -205,9 +206,18 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self.infer_function = function
         return function
 
-    def gradient(self, function: _Rule) -> _Rule:
-        """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.registry.Call``)."""
-        self.gradient_rule = function
+    @overload
+    def gradient(self, function: _Rule, /) -> _Rule: ...
+    @overload
+    def gradient(self, /, *, reads_outputs: bool) -> Callable[[_Rule], _Rule]: ...
+    def gradient(self, function: Any = None, /, *, reads_outputs: bool = False) -> Any:
+        """Register ``rule(call, *output_gradients) -> gradients of the inputs`` (see ``lodkit.registry.Call``).
+
+        Results are kept for ``call.outputs`` in PyTorch, too, where the rule ``reads_outputs``.
+        """
+        if function is None:
+            return functools.partial(self.gradient, reads_outputs=reads_outputs)
+        self.gradient_rule, self.reads_outputs = function, reads_outputs
         return function
 
     def example(self, function: _Example) -> _Example:
@@ -356,7 +366,7 @@ def op(definition=None, /, *, rowwise=False, updates=False, like=None, gradient_
     make = adapted if takes or returns else UpdatingOp if updates else Op
     OPS[definition.__name__] = made = make(definition, **kinds)
     if gradient_of:
-        gradient_of.gradient(write_rule(gradient_of, made))
+        gradient_of.gradient(reads_outputs="out" in made.inputs)(write_rule(gradient_of, made))
     return made
 
 

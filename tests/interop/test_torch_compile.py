@@ -9,9 +9,12 @@ import pytest
 from samples import SAMPLES
 
 import lodkit
-from lodkit import LoDTensor, SelectedRows
+from lodkit import LoDTensor, SelectedRows, VarDesc
 
 torch = pytest.importorskip("torch")
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext  # noqa: E402
+
 from lodkit.interop import torch as bridge  # noqa: E402
 
 pytestmark = [
@@ -65,6 +68,33 @@ def test_opcheck(name):
         call = written(op, inputs, attrs)
         if call is not None:
             torch.library.opcheck(overload, call, test_utils=TESTS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sizes_that_are_unknown_while_it_traces(name):
+    """Sizes of results follow from those of inputs, or are new where infer knows none."""
+    op = lodkit.OPS[name]
+    getattr(bridge, name)
+    overload = getattr(torch.ops.lodkit, name).default
+    cases = SAMPLES[name]
+    for inputs, attrs in cases[:: max(1, len(cases) // 12)]:
+        call = written(op, inputs, attrs)
+        if call is None:
+            continue
+        mode, real = FakeTensorMode(shape_env=ShapeEnv()), overload(*call)
+        free = [StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC] * t.ndim) for t in call[0]]
+        given = [mode.from_tensor(t.detach(), symbolic_context=f) for t, f in zip(call[0], free, strict=True)]
+        with mode, torch.no_grad():
+            fakes = overload(given, call[1])
+        promise = op.full.infer(*map(VarDesc.of, op._accept(inputs)), **attrs)
+        is_new = []
+        for desc in promise if isinstance(promise, tuple) else (promise,):
+            is_new += [[d == -1 for d in desc.dims], *[[not desc.sequences]] * desc.lod_level]
+        for found, expected, new in zip(fakes, real, is_new, strict=True):
+            hints = [size if isinstance(size, int) else size.node.hint for size in found.shape]
+            assert all(h in (None, size) for h, size in zip(hints, expected.shape, strict=True)), (hints, call)
+            # Sums of sizes, of sequences that are joined, are new here.
+            assert name == "sequence_concat" or [h is None for h in hints] == new, (hints, call)
 
 
 @pytest.mark.parametrize("name", MODELS)

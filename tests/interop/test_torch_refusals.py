@@ -7,6 +7,7 @@ import pytest
 
 import lodkit
 from lodkit import LoDTensor
+from lodkit.registry import operators
 
 torch = pytest.importorskip("torch")
 from lodkit.interop import torch as bridge  # noqa: E402
@@ -43,6 +44,35 @@ def test_other_ways_to_differentiate_are_refused():
     for call in (torch.func.grad(lambda x: relu(x).sum()), torch.vmap(relu)):
         with pytest.raises(TypeError, match="not supported"):
             call(torch.ones(2))
+
+
+def test_a_gradient_rule_declares_that_it_reads_results(monkeypatch):
+    monkeypatch.setattr(operators, "OPS", operators.Registry(lodkit.OPS))
+
+    def double(x, /):
+        """Double."""
+        return 2 * x
+
+    def rule(call, grad):
+        (out,) = call.outputs
+        return grad * out / call.inputs[0]
+
+    for reads_outputs in (False, True):
+        double.__name__ = f"double_{reads_outputs}".lower()
+        op = lodkit.op(double)
+        op.kernel("cpu")(double)
+        op.infer_rule(lambda x: x)
+        assert op.gradient(reads_outputs=reads_outputs)(rule) is rule
+        made = bridge.differentiable(op)
+        for call in (made, torch.compile(made, fullgraph=True, backend="aot_eager")):
+            x = torch.tensor([1.0, 3.0], requires_grad=True)
+            total = call(x).sum()
+            if reads_outputs:
+                total.backward()
+                assert x.grad.tolist() == [2, 2]
+                continue
+            with pytest.raises(lodkit.LodkitError, match=r"double_false reads call.outputs; declare it: @double_false"):
+                total.backward()
 
 
 def test_optimizers_refuse_what_is_pytorchs_and_stay_usable():

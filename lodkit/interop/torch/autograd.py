@@ -76,8 +76,8 @@ def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
         return _functions[op]
     if op.gradient_rule is None:
         raise LodkitError(f"{op.name} has no gradient; call lodkit.{op.name} with tensors that do not require grad")
-    reads_outputs, adapted = "outputs" in _names_of(op.gradient_rule), op.full is not op
-    compiled, unsaved = library.overload(op, reads_outputs), None if reads_outputs else Unsaved(op)
+    adapted, compiled = op.full is not op, library.overload(op)
+    unsaved = None if op.reads_outputs else library.Unsaved(op)
 
     def function(*inputs, **attrs):
         if adapted:
@@ -103,20 +103,6 @@ def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
     function.differentiates = op  # type: ignore[attr-defined]
     _functions[op] = function
     return function
-
-
-def _names_of(rule):
-    """Names that a gradient rule reads, itself or in functions of its module."""
-    todo, names = [rule.__code__], set()
-    while todo:
-        code = todo.pop()
-        todo += [c for c in code.co_consts if hasattr(c, "co_names")]
-        for name in set(code.co_names) - names:
-            called = rule.__globals__.get(name)
-            if getattr(called, "__module__", None) == rule.__module__ and hasattr(called, "__code__"):
-                todo.append(called.__code__)
-        names.update(code.co_names)
-    return names
 
 
 def _run(op, unsaved, inputs, attrs):
@@ -262,21 +248,6 @@ class Once(torch.autograd.Function):
             f"lodkit's {ctx.name} can be differentiated once: its gradient has no gradient; compute what is to be "
             "differentiated twice with PyTorch's own operators"
         )
-
-
-class Unsaved:
-    """Placeholder for outputs that were not saved, because the gradient rule does not read them."""
-
-    def __init__(self, op):
-        self.op = op
-
-    def __getitem__(self, i):
-        raise LodkitError(
-            f"the gradient rule of {self.op.name} reads call.outputs unseen; name them in the rule itself"
-        )
-
-    def __len__(self):
-        return self[0]
 
 
 def _gradient(g, like, others):

@@ -1,6 +1,6 @@
 """Shapes of results before there are any: fake implementations, from the operators' infer rules.
 
-A size that infer does not know is that of an input where the operator says so, and new and unknown otherwise.
+A size that infer does not know is new and unknown.
 """
 
 from __future__ import annotations
@@ -15,22 +15,10 @@ import torch
 from ...arrays.tensors import rounded_like
 from ...registry import VarDesc, VarType
 
-#: Operators that give a row for each sequence of an input, which loses the level that they read: number of the input.
-POOLS = {"embedding_bag": 1, "quantized_embedding_bag": 1, "sequence_pool": 0, "linear_chain_crf": 0, "ctc_loss": 0}
-#: Operators of which some results have a row for each sequence of the first input: numbers of these results.
-LAST_STATES = {"gru": (1,), "lstm": (1, 2), "simple_rnn": (1,)}
-#: Operators whose first result is padded: a row for each sequence, but no structure.
-PADS = {"sequence_pad": 0}
-#: Operators that give a row for each segment, by how segments are described: rows beyond the segments.
-SEGMENTS = {"lengths": 0, "offsets": -1}
-#: Operators that give sequences as long as those of their first ragged input, as those do that take row by row.
-KEEP_STRUCTURE = {
-    *("sequence_softmax", "sequence_log_softmax", "sequence_attention", "sequence_reverse", "sequence_cumsum"),
-    *("sequence_center", "sequence_conv", "row_conv", "add_position_encoding", "per_sequence"),
-    *("gru", "lstm", "simple_rnn", "gather"),
-}
-# Unknown sizes get numbers from here, by which the results of infer tell them apart.
-_UNKNOWN = 1_000_003
+# Sizes get numbers from here, by which the results of infer tell them apart: multiples of a step, since rules add to
+# them and subtract. Sizes that are known are smaller.
+_UNKNOWN, _STEP = 1 << 40, 1 << 10
+_KNOWN = 1 << 32
 _DTYPES = {
     torch.float16: "float16",
     torch.float32: "float32",
@@ -88,9 +76,8 @@ def forward(op, tensors, call):
     frames, attrs, names = parse_call(call)
     # No size follows from a floating number.
     attrs = {**attrs, **dict.fromkeys(names, 1.0)}
-    places, numbers = places_of(frames), {}
-    context = functools.cache(torch.library.get_ctx)
-    promise = _infer_sizes(op, tensors, frames, attrs, places, numbers)
+    context, numbers = functools.cache(torch.library.get_ctx), {}
+    promise = _infer_sizes(op, tensors, frames, attrs, numbers)
     several = isinstance(promise, tuple)
     descs = promise if several else (promise,)
     # Attributes may change at every step; each entry is read at once.
@@ -98,25 +85,30 @@ def forward(op, tensors, call):
         _seen.clear()
     _seen[op.name, call] = [desc.lod_level for desc in descs], several
     flat = []
-    for k, desc in enumerate(descs):
-        offsets = _offsets(op, tensors, frames, places, desc, k)
-        first = _unknown_rows(op, tensors, frames, attrs, places, k)
-        sizes = [numbers.get(d, d) if d != -1 else None for d in desc.dims]
-        if desc.dims and desc.dims[0] == -1:
-            sizes[0] = first
-        sizes = [context().new_dynamic_size() if size is None else size for size in sizes]
+    for desc in descs:
+        sizes = [_size_of(d, numbers) for d in desc.dims]
+        # Of each level there is an offset more than sequences.
+        counts = [_size_of(n, numbers) for n in desc.sequences or [-1] * desc.lod_level]
+        offsets = [None if count is None else count + 1 for count in counts]
+        made = [context().new_dynamic_size() if size is None else size for size in (*sizes, *offsets)]
         halved = desc.dtype == np.float32 and rounded_like(tensors) is not None
         kind = torch.bfloat16 if halved else _TYPES[desc.dtype.name]
-        flat.append(tensors[0].new_empty(sizes, dtype=kind))
-        for level in range(desc.lod_level):
-            size = offsets[level] if offsets else context().new_dynamic_size()
-            flat.append(torch.empty(size, dtype=torch.int64))
+        flat.append(tensors[0].new_empty(made[: len(sizes)], dtype=kind))
+        flat += [torch.empty(size, dtype=torch.int64) for size in made[len(sizes) :]]
     return flat
 
 
-def _infer_sizes(op, tensors, frames, attrs, places, numbers):
-    """What infer promises, of sizes that are stood for by numbers; those of ``numbers`` where infer takes none."""
-    fresh = itertools.count(_UNKNOWN)
+def _size_of(number, numbers):
+    """The size that a number of infer stands for; None if unknown."""
+    if number < _KNOWN:
+        return None if number < 0 else number
+    base = (number + _STEP // 2) // _STEP * _STEP
+    return numbers[base] + (number - base) if base in numbers else None
+
+
+def _infer_sizes(op, tensors, frames, attrs, numbers):
+    """What infer promises, of sizes that ``numbers`` stand for: where infer takes none, those of sequences alone."""
+    fresh = itertools.count(_UNKNOWN, _STEP)
 
     def size(x, first):
         if isinstance(x, int) and not first:
@@ -127,13 +119,14 @@ def _infer_sizes(op, tensors, frames, attrs, places, numbers):
         return number
 
     def describe(stand_in):
-        for levels, at in zip(frames, places, strict=True):
+        for levels, at in zip(frames, places_of(frames), strict=True):
             if at is None:
                 yield None
                 continue
             t = tensors[at]
             dims = tuple((size(s, levels > 0 and i == 0) if stand_in else int(s)) for i, s in enumerate(t.shape))
-            yield VarDesc("", VarType.LOD_TENSOR, np.dtype(_DTYPES[t.dtype]), dims, levels)
+            sequences = [size(x.shape[0] - 1, True) for x in tensors[at + 1 : at + 1 + levels]]
+            yield VarDesc("", VarType.LOD_TENSOR, np.dtype(_DTYPES[t.dtype]), dims, levels, sequences=sequences)
 
     try:
         promise = op.full.infer(*describe(True), **attrs)
@@ -142,43 +135,11 @@ def _infer_sizes(op, tensors, frames, attrs, places, numbers):
         promise = None
     if promise is not None:
         several = promise if isinstance(promise, tuple) else (promise,)
-        if all(d < _UNKNOWN or d in numbers for desc in several for d in desc.dims):
+        if all(d < _KNOWN or _size_of(d, numbers) is not None for desc in several for d in desc.dims):
             return promise
     # infer computes with sizes: these are taken as they are.
     numbers.clear()
     return op.full.infer(*describe(False), **attrs)
-
-
-def _unknown_rows(op, tensors, frames, attrs, places, k):
-    """The rows of the k-th result where infer does not know them, or None."""
-    of = PADS.get(op.name, _pooled_input(op, k))
-    if of is not None and frames[of]:
-        level = attrs.get("level", op.defaults.get("level", -1)) % frames[of]
-        return tensors[places[of] + 1 + level].shape[0] - 1
-    by = attrs.get("by", op.defaults.get("by"))
-    if "segments" in op.inputs and attrs.get("num_segments") is None and by in SEGMENTS:
-        return tensors[places[1]].shape[0] + SEGMENTS[by]
-    return None
-
-
-def _pooled_input(op, k):
-    """The number of the input of which the k-th result has a row for each sequence; None if it has not."""
-    return 0 if k in LAST_STATES.get(op.name, ()) else POOLS.get(op.name)
-
-
-def _offsets(op, tensors, frames, places, desc, k):
-    """Sizes of the offsets of the k-th result, which has levels; None if unknown.
-
-    They are those of the input whose structure it takes.
-    """
-    pooled = _pooled_input(op, k)
-    if pooled is not None and frames[pooled]:
-        at = places[pooled]
-        return [tensors[at + 1 + level].shape[0] for level in range(desc.lod_level)]
-    for levels, at in zip(frames, places, strict=True):
-        if levels and levels == desc.lod_level and (op.rowwise or op.name in KEEP_STRUCTURE):
-            return [tensors[at + 1 + level].shape[0] for level in range(levels)]
-    return None
 
 
 def is_sparse(op, frames, attrs, at):

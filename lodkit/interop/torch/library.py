@@ -26,14 +26,30 @@ _library = torch.library.Library("lodkit", "FRAGMENT")
 _defined: dict = {}
 
 
-def overload(op, reads_outputs):
+class Unsaved:
+    """Placeholder for results that were not saved, because the gradient rule does not declare that it reads them."""
+
+    def __init__(self, op):
+        self.op = op
+
+    def __getitem__(self, i):
+        name = self.op.name
+        raise LodkitError(
+            f"the gradient rule of {name} reads call.outputs; declare it: @{name}.gradient(reads_outputs=True)"
+        )
+
+    def __len__(self):
+        return self[0]
+
+
+def overload(op):
     """Define the custom operators of an operator and of its gradient, once. Returns the first."""
     if op.name in _defined:
         return _defined[op.name]
     name, back = f"lodkit::{op.name}", f"lodkit::{op.name}_backward"
     _library.define(f"{op.name}(Tensor[] tensors, str call) -> Tensor[]")
     _library.define(f"{op.name}_backward(Tensor[] saved, Tensor[] grads, str call) -> Tensor[]")
-    forward, backward = functools.partial(_forward, op), functools.partial(_backward, op, reads_outputs)
+    forward, backward = functools.partial(_forward, op), functools.partial(_backward, op)
     for key in ("CPU", "CUDA"):
         _library.impl(op.name, forward, key)
         _library.impl(f"{op.name}_backward", backward, key)
@@ -43,7 +59,7 @@ def overload(op, reads_outputs):
 
     def setup(ctx, inputs, output):
         ctx.count, ctx.call = len(inputs[0]), inputs[1]
-        ctx.save_for_backward(*inputs[0], *(output if reads_outputs else ()))
+        ctx.save_for_backward(*inputs[0], *(output if op.reads_outputs else ()))
 
     def run_backward(ctx, grads):
         saved, call = ctx.saved_tensors, fakes.parse_call(ctx.call)
@@ -173,14 +189,14 @@ def _copy_unless_fresh(x, others, like):
     return tensor(x, like).reshape(x.shape)
 
 
-def _backward(op, reads_outputs, saved, grads, call):
+def _backward(op, saved, grads, call):
     _, _, _, needs, mask = fakes.parse_call(call)
     frames, attrs = fakes.resolve_call(call, saved[: len(needs)])
     count = len(needs)
     inputs = _inputs_of(saved[:count], frames)
     promise = op.full.infer(*(VarDesc.of(x) for x in inputs), **attrs)
     levels = [desc.lod_level for desc in (promise if isinstance(promise, tuple) else (promise,))]
-    outputs = _inputs_of(saved[count:], levels) if reads_outputs else ()
+    outputs = _inputs_of(saved[count:], levels) if op.reads_outputs else Unsaved(op)
     arrays, at, by_result = iter(grads), 0, []
     for n in levels:
         g = next(arrays) if mask[at] else None

@@ -11,7 +11,6 @@ import numpy as np
 from ...arrays import check_gradient, check_same_type, check_values, native
 from ...base.errors import LodkitError, ShapeMismatchError
 from ...lod.levels import load_compiled
-from ...registry import inferred_level
 
 Activation = typing.Literal["identity", "relu", "sigmoid", "tanh"]
 #: Kernels know an activation by its number here.
@@ -190,11 +189,6 @@ def refuse_gates(name, gradient):
     """No gradient flows from the gates, which are there for the gradient to read."""
     if gradient is not None:
         raise LodkitError(f"{name} has no gradient by its gates; compute from its hidden states")
-
-
-def describe_last(x, level, width):
-    """The description of the last states: a row for each sequence of a level, under the levels above it."""
-    return x.but(dims=(-1, width), lod_level=inferred_level(x, level))
 
 
 def check_last_gradient(grad, offsets, width, name="grad_last"):
