@@ -41,6 +41,7 @@ def test_samples_select_every_kernel_for_few_sequences(monkeypatch):
             assert any(op.select(*inputs).contract for inputs, _ in SAMPLES[name]), name
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("name", FEW)
 def test_the_kernel_for_few_sequences_is_selected(name, monkeypatch):
     monkeypatch.setattr(settings, "parallel_from", 1 << 16)
