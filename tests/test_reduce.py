@@ -210,3 +210,33 @@ def test_a_plan_holds_no_numbers(monkeypatch):
         assert np.array_equal(lodkit.sequence_pool(x, pool="max", pad_value=pad)[0], [pad] * 6, equal_nan=True)
     assert len(reduce_module.plans) == 1
     assert lodkit.sequence_pool(x, pad_value=0.5).tolist()[0] == [0.5] * 6 and len(reduce_module.plans) == 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("pool", ["sum", "mean", "sqrt"])
+def test_chunks_of_single_rows_beside_others(pool, dtype, monkeypatch):
+    """A chunk whose segments have a row each has a loop of its own: the bits of a row that is added to 0."""
+    monkeypatch.setattr(settings, "chunk_rows", 8)
+    rng = np.random.default_rng(0)
+    table, lengths = (rng.normal(size=(30, 5)) * 4).astype(dtype), np.ones(100, int)
+    table[3], table[7, :2], lengths[[40, 60, 61]] = -0.0, (np.nan, np.inf), (0, 3, 2)
+    ids = rng.integers(0, 30, lengths.sum())
+    ids[:4] = 3, 7, 11, 3
+    for padding_idx in (None, 11):
+        found = lodkit.embedding_bag(table, lodkit.LoDTensor(ids, [lengths]), pool=pool, padding_idx=padding_idx)
+        for bag, row in zip(np.split(ids, np.cumsum(lengths)[:-1]), found, strict=True):
+            alone = lodkit.LoDTensor(np.append(bag, bag[:0]), [[0, len(bag), 0]])
+            expected = lodkit.embedding_bag(table, alone, pool=pool, padding_idx=padding_idx)[1]
+            np.testing.assert_array_equal(row.view(np.uint8), expected.view(np.uint8))
+            if len(bag) == 1:
+                plain = np.zeros(5, dtype) if bag[0] == padding_idx else table[bag[0]] + np.zeros(5, dtype)
+                np.testing.assert_array_equal(row, plain)
+                assert not np.signbit(row[row == 0]).any()
+
+
+@pytest.mark.parametrize("bad", [5, -1, 2**62])
+def test_single_ids_that_are_no_rows_are_refused(bad):
+    ids = np.arange(1000) % 5
+    ids[700] = bad
+    with pytest.raises(IndexError, match="700"):
+        lodkit.embedding_bag(np.ones((5, 3)), lodkit.LoDTensor(ids, [np.ones(1000, int)]))

@@ -42,8 +42,11 @@ class Tuning(NamedTuple):
         Rows between a prefetch of a row by its id and its use, where the second-level or the third-level cache holds
         the table; 0 for none.
     cached_level : int
-        The cache that all lines of such rows are prefetched into, but for the line behind that a row may end in; 0 for
-        every second line into ``level``.
+        The cache that all lines of such rows are prefetched into; 0 for every second line into ``level``.
+    cached_astride : bool
+        Prefetch also the line that such a row ends in, if it begins amid one.
+    cached_row_bytes : int
+        The fewest bytes of a row that is prefetched where the second-level cache holds the table.
     rows_in_order : int
         Rows between them where rows are read in order, and the CPU prefetches too; 0 for as many as by ids.
     numbers_ahead : int
@@ -74,6 +77,8 @@ class Tuning(NamedTuple):
     shared_rows_ahead: int = 0
     cached_rows_ahead: int = 0
     cached_level: int = 0
+    cached_astride: bool = False
+    cached_row_bytes: int = WIDE_ROW_BYTES // 2
     rows_in_order: int = 0
     numbers_ahead: int = 0
     sums_ahead: int = 0
@@ -90,9 +95,9 @@ class Tuning(NamedTuple):
 
     def distance_in_cache(self, row_bytes, beyond_first, beyond_second):
         """Rows between a prefetch by ids and its use, where a cache holds the table, which may be larger than the first
-        level or the second; 0 for none. Rows of fewer than two lines want none in the second.
+        level or the second; 0 for none.
         """
-        if not beyond_first or (not beyond_second and row_bytes < WIDE_ROW_BYTES // 2):
+        if not beyond_first or (not beyond_second and row_bytes < self.cached_row_bytes):
             return 0
         # All lines of wide rows would fill the first level, every second line does not.
         most = FIRST_LEVEL // 4 // max(row_bytes, 1) if self.cached_level else self.cached_rows_ahead
@@ -127,12 +132,12 @@ CPUS = {
     ),
     # The first level pays where it keeps many misses under way: bags of 16, 32, 64 and 128 columns take 0.5, 0.5, 0.7
     # and 0.9 of the time that the second level, 64 rows ahead, takes. From 64 columns on, 24 kB ahead and again 16 rows
-    # ahead take 0.7 to 0.8 of the time of 12 kB by Zipf ids, 0.95 to 1.05 by uniform ones; again 32 rows ahead, 0.85 to
-    # 0.95 of that by uniform ones. Two threads that ask for all lines of 128 columns are no faster than one where
+    # ahead take 0.7 to 0.8 of the time of 12 kB by Zipf ids, 0.95 to 1.05 by uniform ones. To ask again 16 rows ahead
+    # takes 0.91 of the time of once with 16 and 32 columns, and of again 32 rows ahead with more. Two threads that ask for all lines of 128 columns are no faster than one where
     # memory is busy; with every second line 36 rows ahead, bags of 96 to 256 columns take 0.75 to 0.95 of the time
     # there, and 0.9 to 1.05 where it is not; bags of 64 would take 1.3 by Zipf ids, which want more rows ahead. In
-    # tables of the caches, from 64 columns on, every second line 16 rows ahead takes 0.85 to 0.9 of the time that none
-    # takes, to ask twice 1.05 to 1.3. Rows in order, 24 ahead and not 96: 0.92 to 0.95. Sums of 20 and 100
+    # tables of up to half of the third level, all lines 16 to 24 rows ahead into the first level, with the line that a
+    # row ends in, take 0.8 to 0.95 of the time that every second line takes, without it 0.95 to 1.05. Rows in order, 24 ahead and not 96: 0.92 to 0.95. Sums of 20 and 100
     # numbers out of memory, asked for 2,048 ahead, 0.3, of 1,000 1.1; maxima of up to 100, which touch their first
     # number before, 1.1.
     "znver5": Tuning(
@@ -140,14 +145,18 @@ CPUS = {
         bytes_ahead=24 << 10,
         wide_bytes_ahead=24 << 10,
         rows_ahead=128,
-        wide_second_distance=32,
+        second_distance=16,
+        wide_second_distance=16,
         shared_rows_ahead=36,
-        cached_rows_ahead=16,
+        cached_rows_ahead=24,
+        cached_level=3,
+        cached_astride=True,
+        cached_row_bytes=0,
         rows_in_order=24,
         sums_ahead=2048,
         strip_bytes=1024,
         near_bytes=1 << 20,
-        mid_bytes=8 << 20,
+        mid_bytes=16 << 20,
     ),
     # The first level is slower by a third. To ask again 16 rows ahead takes 0.8 of the time with 16 and 32 columns and
     # 0.63 to 0.7 with more by uniform ids, 0.8 to 1.0 by Zipf ids. Rows in order, 16 ahead and not 96: 0.85 with 64 and

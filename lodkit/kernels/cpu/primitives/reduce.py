@@ -266,7 +266,7 @@ def choose_prefetch(reduce, row_bytes, gather, reach):
     else:
         distance = tuning.distance_in_cache(row_bytes, beyond_first, beyond_second)
         if distance and tuning.cached_level:
-            return Prefetch(tuning.cached_level, astride=False), distance, 0
+            return Prefetch(tuning.cached_level, astride=tuning.cached_astride), distance, 0
         alternate = True
     return (Prefetch(tuning.level, alternate, near > 0), distance, near) if distance else (NO_PREFETCH, 0, 0)
 
