@@ -11,9 +11,11 @@ from ..base.errors import DTypeError
 from .remedies import TEXT, cast_to
 
 OBJECTS = "OSTU"  # kinds of dtype
+#: Types of numbers in lists: a list of these alone holds no arrays, tensors or objects.
+NUMBERS = frozenset((int, float, bool, np.float32, np.float64, np.int32, np.int64))
 _LOOKED_AT = 100_000  # elements, for the message
 _SHOWN_BITS = 256  # of an integer in the message; Python writes none of more than 4300 digits
-_NUMBERS = (int, float, np.number, np.bool_)
+_ANY_NUMBER = (int, float, np.number, np.bool_)
 
 
 def remedy_of(dtype, floating=False):
@@ -80,7 +82,7 @@ def objects_error(array, name, place=_place, whole=False, listed=False):
     odd = [(i, x) for i, x in enumerate(itertools.islice(array.flat, _LOOKED_AT)) if not _is_plain(x)][:1]
     if not odd:
         if listed:
-            kind = next((type(x).__name__ for x in array.flat if not isinstance(x, _NUMBERS)), "object")
+            kind = next((type(x).__name__ for x in array.flat if not isinstance(x, _ANY_NUMBER)), "object")
             return DTypeError(
                 f"{name} holds numbers of type {kind}; convert each by {'int' if whole else 'float'}(...)"
             )
