@@ -163,6 +163,18 @@ def _needed_bytes(tensor):
     return (start + last + 1) * size
 
 
+def contiguous_sizes(tensors):
+    """The numbers of elements of tensors that are contiguous and lie in their storages; raises for others."""
+    sizes = []
+    for tensor in tensors:
+        size = tensor.numel()
+        stop = (tensor.storage_offset() + size) * tensor.itemsize
+        if not tensor.is_contiguous() or tensor.untyped_storage().nbytes() < stop:
+            raise ValueError("a tensor is not contiguous, or its storage was made smaller")
+        sizes.append(size)
+    return sizes
+
+
 def refuse_duals(name, numbers):
     """Raise for tensors that carry tangents of forward-mode differentiation, which would be lost."""
     forward = sys.modules["torch"].autograd.forward_ad

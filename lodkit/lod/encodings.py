@@ -30,6 +30,7 @@ from ..base.tracebacks import surface
 from . import levels as _levels
 from .elsewhere import Familiar
 from .indexing import require_cpu
+from .joining import join_sequences
 from .large import joined_rows, needs_memory, rows_of
 from .levels import freeze, lengths_between, load_compiled
 from .members import Members
@@ -195,6 +196,9 @@ class Conversions(Familiar, Members):
             below = concat(parts)
             (top,) = _levels.from_lengths([[len(s) for s in parts]])
             return cls._wrap(below.values, (top, *below._lod))
+        joined = join_sequences(cls, parts, set(map(type, parts)))
+        if joined is not None:
+            return joined
         if any(map(is_tensor, parts)):
             return cls._from_tensors(parts)
         arrays = [rows_of(s, f"sequences[{i}]") for i, s in enumerate(parts)]

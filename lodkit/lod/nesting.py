@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import cast, is_array, plain_array, plain_rows
-from ..arrays.objects import refuse_objects
+from ..arrays.objects import NUMBERS, refuse_objects
 from ..arrays.tensors import array_of, check_storage, is_tensor, tensor_of
 from ..base.errors import DTypeError, LoDError
 from .encodings import MAX_DEPTH
+from .joining import LISTS, count_parts, join_sequences
 
 ARROW = ("__arrow_c_array__", "__arrow_c_stream__")
 TABLES = {
@@ -32,8 +33,6 @@ REFUSED = {
     "Features": "pass x.values",
     "_spbase": "pass it to LoDTensor.from_scipy",
 }
-_LISTS = {list, tuple}
-_NUMBERS = {int, float, bool, np.float32, np.float64, np.int32, np.int64}
 
 
 def from_nested(cls, x, lod_level, dtype, name="x"):
@@ -60,15 +59,18 @@ def _from_lists(cls, parts, lod_level, dtype, name):
         made = cls.from_sequences(parts)
         return made if dtype is None else made.with_values(cast_values(made.values, dtype))
     lengths: list[Any] = []
+    kinds = set(map(type, parts))
     while len(lengths) != lod_level:
-        kinds = set(map(type, parts))
-        if lod_level is None and (not parts or kinds <= _NUMBERS):
+        if lod_level is None and (not parts or kinds <= NUMBERS):
             break
-        if not kinds <= _LISTS:
-            parts = [_part(cls, part) for part in parts]
+        if not kinds <= LISTS:
             last = lod_level is None if not lengths else len(lengths) + 1 == lod_level
-            if last and all(map(_is_rows, parts)):
-                made = cls.from_sequences(parts)
+            made = join_sequences(cls, parts, kinds) if last else None
+            if made is None:
+                parts = [_part(cls, part) for part in parts]
+                kinds = set(map(type, parts))
+                made = cls.from_sequences(parts) if last and all(map(_is_rows, parts)) else None
+            if made is not None:
                 values = made.values if dtype is None else cast_values(made.values, dtype)
                 return cls(values, [*lengths, made.lengths()])
             if lod_level is None and not any(isinstance(part, list | tuple) for part in parts):
@@ -77,9 +79,10 @@ def _from_lists(cls, parts, lod_level, dtype, name):
             _check_lists(parts, len(lengths), lod_level, name)
         if len(lengths) == MAX_DEPTH:
             raise LoDError(f"lists are nested more than {MAX_DEPTH} deep; does one contain itself?")
-        lengths.append(list(map(len, parts)))
+        lengths.append(count_parts(parts))
         parts = list(chain.from_iterable(parts))
-    return cls(_row_array(parts, lengths, dtype, name), lengths)
+        kinds = set(map(type, parts))
+    return cls(_row_array(parts, kinds, lengths, dtype, name), lengths)
 
 
 def _open_container(cls, x):
@@ -113,7 +116,7 @@ def _open_container(cls, x):
 
 def _part(cls, x):
     """A part of a list as a list, an array of rows or, where it is none, itself."""
-    x = x if type(x) in _LISTS or type(x) in _NUMBERS else _open_container(cls, x)
+    x = x if type(x) in LISTS or type(x) in NUMBERS else _open_container(cls, x)
     if isinstance(x, cls):
         return x.to_list() if x.lod_level else x.values
     return x
@@ -143,14 +146,15 @@ def _uniform(cls, x, lod_level, dtype):
     return cls(values, [np.full(math.prod(shape[: i + 1]), shape[i + 1]) for i in range(levels)])
 
 
-def _row_array(rows, lengths, dtype, name):
-    """Rows, which are numbers, arrays or lists of numbers, as one array."""
+def _row_array(rows, kinds, lengths, dtype, name):
+    """Rows, which are numbers, arrays or lists of numbers, as one array; ``kinds`` are their types."""
     try:
-        if rows and all(map(is_tensor, rows)):
-            made = sys.modules["torch"].stack([check_storage(row, f"{name}[{i}]") for i, row in enumerate(rows)])
-            return made if dtype is None else cast_values(made, dtype)
-        rows = plain_rows(rows, "a row")
-        if dtype is None or not set(map(type, rows)) <= _NUMBERS:
+        if not kinds <= NUMBERS:
+            if all(map(is_tensor, rows)):
+                made = sys.modules["torch"].stack([check_storage(row, f"{name}[{i}]") for i, row in enumerate(rows)])
+                return made if dtype is None else cast_values(made, dtype)
+            rows = plain_rows(rows, "a row")
+        if dtype is None or not kinds <= NUMBERS:
             array = refuse_objects(np.asarray(rows), name, rows, functools.partial(_place, lengths))
         return array if dtype is None else np.asarray(rows, dtype)
     except (ValueError, OverflowError, RuntimeError) as error:

@@ -1,0 +1,85 @@
+"""Sequences of one kind, joined by one call of their library; what is not of one kind is read sequence by sequence.
+
+Nothing here explains. Where NumPy or PyTorch raises, or a pass cannot tell that reading one by one gives the same,
+``join_sequences`` gives None.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import chain, compress
+from operator import not_
+
+import numpy as np
+
+from ..arrays.objects import NUMBERS
+from ..arrays.tensors import contiguous_sizes
+
+LISTS = frozenset((list, tuple))
+
+
+def join_sequences(cls, parts, kinds):
+    """Join plain arrays, dense CPU tensors, or lists of numbers, whose types are ``kinds``; None of others.
+
+    Those that have rows are concatenated, in one call of their library; where none has any, nothing is joined.
+    """
+    try:
+        if kinds == {np.ndarray}:
+            joined = _join_arrays(parts)
+        elif kinds == {getattr(sys.modules.get("torch"), "Tensor", None)}:
+            joined = _join_tensors(parts)
+        elif kinds <= LISTS:
+            joined = _join_numbers(parts)
+        else:
+            return None
+        if joined is None:
+            return None
+        values, lengths = joined
+        # Refuses text, and lengths of lists that another thread has changed meanwhile.
+        return cls(values, [lengths])
+    # Reading one by one finds the sequence that is at fault.
+    except Exception:
+        return None
+
+
+def _join_arrays(arrays):
+    lengths = count_parts(arrays)
+    empty = [arrays[i] for i in np.flatnonzero(lengths == 0).tolist()]
+    given = list(compress(arrays, lengths.tolist())) if empty else arrays
+    values = np.concatenate(given)
+    # Empty arrays decide no type, but NumPy has not seen their items.
+    found = {(array.shape[1:], array.dtype.hasobject) for array in (*empty, values)}
+    return (values, lengths) if found == {(values.shape[1:], False)} else None
+
+
+def _join_tensors(tensors):
+    # Of labels and of tensors on a GPU nothing is computed twice.
+    if not tensors[0].ndim or not tensors[0].is_cpu:
+        return None
+    sizes = contiguous_sizes(tensors)
+    values = sys.modules["torch"].cat(list(compress(tensors, sizes)))
+    item = values.shape[1:]
+    # Empty tensors decide no type, but PyTorch has not seen their items.
+    looked_at = (*compress(tensors, map(not_, sizes)), values)
+    found = {(tensor.shape[1:], str(tensor.layout), tensor.is_cpu, tensor.is_quantized) for tensor in looked_at}
+    alike = found == {(item, "torch.strided", True, False)}
+    return (values, _integers(sizes, tensors) // item.numel()) if alike else None
+
+
+def _join_numbers(lists):
+    numbers = list(chain.from_iterable(lists))
+    (kind,) = set(map(type, numbers))
+    if kind not in NUMBERS:
+        return None
+    values = np.asarray(numbers)
+    # Integers beyond int64 have other types, list by list.
+    return (values, count_parts(lists)) if values.dtype == kind else None
+
+
+def count_parts(parts):
+    """The length of each of a list's parts, as int64."""
+    return _integers(map(len, parts), parts)
+
+
+def _integers(numbers, of):
+    return np.fromiter(numbers, np.int64, len(of))
