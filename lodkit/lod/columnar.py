@@ -43,7 +43,8 @@ class Columnar:
         nulls : {"raise", "empty"}
             ``"empty"``: a list that is null is read as an empty one, whatever it hides. Nulls inside lists raise.
         dictionary : bool
-            True: the column holds words, dictionary-encoded or not, which become ids.
+            True: the column holds words, dictionary-encoded or not, which become ids. pyarrow encodes them where it is
+            loaded, or where they are many and it is installed.
 
         Returns
         -------

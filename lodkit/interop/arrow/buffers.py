@@ -50,13 +50,16 @@ def view(column, i, start, count, dtype):
     return found.copy() if address % dtype.itemsize else found
 
 
-_BYTES = np.dtype(np.uint8)
+BYTES = np.dtype(np.uint8)
+#: The view of a word: up to so many bytes of it lie behind its length, a longer word in a buffer.
+MAX_INLINE_BYTES = 12
+_VIEW = np.dtype([("length", np.int32), ("prefix", np.int32), ("buffer", np.int32), ("offset", np.int32)])
 
 
 def bits(column, i):
     """Bits of the column's elements, as booleans."""
     start, count = column.start, column.count
-    found = view(column, i, start // 8, (start % 8 + count + 7) // 8, _BYTES)
+    found = view(column, i, start // 8, (start % 8 + count + 7) // 8, BYTES)
     return np.unpackbits(found, bitorder="little")[start % 8 : start % 8 + count].view(bool)
 
 
@@ -93,6 +96,14 @@ def list_offsets(column):
     if first:
         offsets -= first
     return offsets, first
+
+
+def word_views(column):
+    """Views of words, copied, and the buffers of bytes that they may point into."""
+    raw = view(column, 1, column.start * _VIEW.itemsize, column.count * _VIEW.itemsize, BYTES).tobytes()
+    count = 0 if column.array is None else max(column.array.n_buffers - 3, 0)
+    sizes = view(column, count + 2, 0, count, np.dtype(np.int64)).tolist()
+    return np.frombuffer(raw, _VIEW), [view(column, 2 + i, 0, size, BYTES) for i, size in enumerate(sizes)]
 
 
 def fixed_size(format):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections import defaultdict
+from itertools import count, pairwise
 
 import numpy as np
 
 from ...base.errors import DTypeError, LoDError
 from . import buffers
+from .encoding import encode_words
 from .importing import decode_text, malformed_error
 
 FORMATS = (b"u", b"U", b"vu")  # offsets of 32 bits, of 64 bits, views
@@ -28,20 +30,31 @@ def words_of(column, visible):
         if buffers.find_nulls(words) is not None:
             raise LoDError("the dictionary has a null; fill it first")
         return buffers.ids(column, words.count), _strings(words)
-    known = {}
-    words = _strings(column, visible)
+    found, words = encode_words(column, visible) or _encode_one_by_one(column, visible)
+    if visible is None:
+        return found, words
     ids = np.zeros(column.count, np.int64)
-    ids[slice(None) if visible is None else visible] = [known.setdefault(word, len(known)) for word in words]
-    return ids, list(known)
+    ids[visible] = found
+    return ids, words
+
+
+def _encode_one_by_one(column, visible):
+    known = defaultdict(count().__next__)
+    return _number_words(_strings(column, visible), known), list(known)
 
 
 def unify_words(parts, words):
     """Tensors of ids over the words of all of them, in order of first mention, and these words."""
     if all(found == words[0] for found in words):
         return parts, words[0]
-    known = {}
-    maps = [np.array([known.setdefault(word, len(known)) for word in found], np.int64) for found in words]
+    known = defaultdict(count().__next__)
+    maps = [_number_words(found, known) for found in words]
     return [t.with_values(ids[t.values]) for t, ids in zip(parts, maps, strict=True)], list(known)
+
+
+def _number_words(words, known):
+    """Numbers of words; one that is not known gets the next."""
+    return np.fromiter(map(known.__getitem__, words), np.int64, len(words))
 
 
 def _strings(column, visible=None):
@@ -49,7 +62,7 @@ def _strings(column, visible=None):
     if column.schema.format == b"vu":
         return _views(column, range(column.count) if visible is None else np.flatnonzero(visible).tolist())
     offsets, first = buffers.list_offsets(column)
-    data = buffers.view(column, 2, first, offsets.item(-1), np.dtype(np.uint8)).tobytes()
+    data = buffers.view(column, 2, first, offsets.item(-1), buffers.BYTES).tobytes()
     bounds = list(pairwise(offsets.tolist()))
     if visible is not None:
         bounds = [bounds[i] for i in np.flatnonzero(visible).tolist()]
@@ -67,22 +80,16 @@ def _decode(words):
         return [decode_text(word, f"word {i}") for i, word in enumerate(words)]
 
 
-_VIEW = np.dtype([("length", np.int32), ("prefix", np.int32), ("buffer", np.int32), ("offset", np.int32)])
-
-
 def _views(column, numbers):
-    """Words as views: up to 12 bytes lie in the view itself, longer words in one of the buffers."""
-    raw = buffers.view(column, 1, column.start * 16, column.count * 16, np.dtype(np.uint8)).tobytes()
-    views = np.frombuffer(raw, _VIEW).tolist()
-    count = 0 if column.array is None else max(column.array.n_buffers - 3, 0)
-    sizes = buffers.view(column, count + 2, 0, count, np.dtype(np.int64)).tolist()
-    data = [buffers.view(column, 2 + i, 0, size, np.dtype(np.uint8)).tobytes() for i, size in enumerate(sizes)]
+    """Words as views: short ones lie in the view itself, longer ones in one of the buffers."""
+    found, data = buffers.word_views(column)
+    views, raw, data = found.tolist(), found.tobytes(), [part.tobytes() for part in data]
     words = []
     for i in numbers:
         length, _, buffer, offset = views[i]
-        if 0 <= length <= 12:
+        if 0 <= length <= buffers.MAX_INLINE_BYTES:
             words.append(raw[16 * i + 4 : 16 * i + 4 + length])
-        elif not 0 <= buffer < count or offset < 0 or length < 0 or offset + length > sizes[buffer]:
+        elif not 0 <= buffer < len(data) or offset < 0 or length < 0 or offset + length > len(data[buffer]):
             raise malformed_error(f"word {i} is outside its buffer")
         else:
             words.append(data[buffer][offset : offset + length])
