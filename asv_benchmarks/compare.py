@@ -43,6 +43,7 @@ import compare_layers
 import compare_optimizers
 import compare_recurrent
 import compare_sequences
+import compare_sequences_in
 import compare_sparse
 import compare_tables
 import compare_torch_training
@@ -296,6 +297,7 @@ GROUPS = (
     *compare_tables.GROUPS,
     *compare_optimizers.GROUPS,
     *compare_arrow.GROUPS,
+    *compare_sequences_in.GROUPS,
     *compare_attention.GROUPS,
     *compare_crf.GROUPS,
     *compare_decoding.GROUPS,

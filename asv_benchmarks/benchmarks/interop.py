@@ -1,4 +1,4 @@
-"""LoDTensors from and to columns of other libraries; without one, from LoDTensor to LoDTensor."""
+"""LoDTensors from and to columns of other libraries, and from sequences one by one; without one, between LoDTensors."""
 
 import numpy as np
 
@@ -38,6 +38,75 @@ class Columns:
 
     def time_out(self, library, lists):
         column(library, self.t) if library != "lodkit" else self.t.__arrow_c_array__()
+
+
+class Sequences:
+    param_names = ["kind"]
+    params = [["arrays", "rows", "lists", "tensors"]]
+
+    def setup(self, kind):
+        rng = np.random.default_rng(0)
+        item = (16,) if kind == "rows" else ()
+        self.x = [rng.integers(0, 1000, (n, *item)) for n in rng.integers(0, 21, 100_000)]
+        if kind == "lists":
+            self.x = [array.tolist() for array in self.x]
+        if kind == "tensors":
+            try:
+                import torch
+            except ImportError as error:
+                raise NotImplementedError("PyTorch is not installed") from error
+            self.x = [*map(torch.from_numpy, self.x)]
+        self.time_from_nested(kind)
+
+    def time_from_nested(self, kind):
+        LoDTensor.from_nested(self.x)
+
+    def time_from_sequences(self, kind):
+        LoDTensor.from_sequences(self.x)
+
+
+class Examples:
+    param_names = ["kind", "examples"]
+    params = [["tensors", "arrays", "lists"], [32, 512]]
+
+    def setup(self, kind, examples):
+        try:
+            import torch
+
+            from lodkit.interop.torch import collate
+        except ImportError as error:
+            raise NotImplementedError("PyTorch is not installed") from error
+        rng = np.random.default_rng(0)
+        make = {"tensors": torch.from_numpy, "arrays": np.asarray, "lists": np.ndarray.tolist}[kind]
+        self.batch = [(make(rng.integers(0, 1000, n)), i % 2) for i, n in enumerate(rng.integers(0, 21, examples))]
+        self.collate = collate
+        self.time_collate(kind, examples)
+
+    def time_collate(self, kind, examples):
+        self.collate(self.batch)
+
+
+class Words:
+    param_names = ["library"]
+    params = [["pyarrow", "polars"]]
+
+    def setup(self, library):
+        words = [f"word{i}" for i in np.minimum(np.random.default_rng(0).zipf(1.2, 1_000_000), 20_000).tolist()]
+        try:
+            if library == "polars":
+                import polars
+
+                self.column = polars.Series(words)
+            else:
+                import pyarrow
+
+                self.column = pyarrow.array(words)
+        except ImportError as error:
+            raise NotImplementedError(f"{library} is not installed") from error
+        self.time_ids(library)
+
+    def time_ids(self, library):
+        LoDTensor.from_arrow(self.column, dictionary=True)
 
 
 class Maps:
