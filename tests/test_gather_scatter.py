@@ -8,7 +8,8 @@ import pytest
 import lodkit
 from lodkit import LoDTensor, SelectedRows
 from lodkit.caffe2 import BatchGather, Gather
-from lodkit.kernels.cpu.primitives.gather import gather_kernel
+from lodkit.jit import settings
+from lodkit.kernels.cpu.primitives.gather import ROW_BYTES, gather_kernel
 
 DATA = np.arange(24.0).reshape(2, 4, 3)
 
@@ -115,7 +116,7 @@ def test_few_rows_are_gathered_by_code_that_is_kept(dtype, ids, monkeypatch):
     tables = [np.arange(12).reshape(4, 3).astype(dtype), np.arange(4).astype(dtype), np.ones((4, 6), dtype)[:, ::2]]
     for table in tables:
         np.testing.assert_array_equal(lodkit.lookup_table(table, ids), table[ids])
-    monkeypatch.setattr(gather_kernel, "keep_entry", None)
+    monkeypatch.setattr(gather_kernel(), "keep_entry", None)
     for table in tables:
         np.testing.assert_array_equal(lodkit.lookup_table(table, ids), table[ids])
 
@@ -125,3 +126,21 @@ def test_few_rows_of_a_table_that_is_not_aligned():
     table[:] = np.arange(24).reshape(4, 6)
     np.testing.assert_array_equal(lodkit.lookup_table(table, np.array([3, 1])), table[[3, 1]])
     assert not table.flags.aligned
+
+
+@pytest.mark.parametrize("row_bytes", [*ROW_BYTES, 60, 1024])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
+def test_rows_are_copied_bit_for_bit(dtype, row_bytes):
+    """NaN with its bits too, by the kernels of some sizes of rows and by the one of all."""
+    rng, columns = np.random.default_rng(0), row_bytes // np.dtype(dtype).itemsize
+    table = np.frombuffer(rng.bytes(50 * columns * np.dtype(dtype).itemsize), dtype).reshape(50, columns)
+    ids = rng.integers(0, 50, settings.fetch_from // columns + 3)
+    expected, padded = table[ids], table[ids]
+    padded[ids == 7] = 0
+    np.testing.assert_array_equal(lodkit.lookup_table(table, ids).view(np.uint8), expected.view(np.uint8))
+    found = lodkit.lookup_table(table, ids, padding_idx=7)
+    np.testing.assert_array_equal(found.view(np.uint8), padded.view(np.uint8))
+    for bad in (50, -1, 2**62):
+        ids[-2] = bad
+        with pytest.raises(IndexError, match=str(bad)):
+            lodkit.lookup_table(table, ids)
