@@ -17,7 +17,7 @@ from ..common.codes import coder, greedy, grid
 from .primitives.gather import NO_WEIGHTS
 from .primitives.gradients import NO_IDS
 from .primitives.reduce import choose_prefetch, reach_of
-from .primitives.reduce_kernels import access, inline_without_nrt, rows_left_by, weight_of
+from .primitives.reduce_kernels import access, bound_row, inline_without_nrt, rows_left_by, weight_of
 from .primitives.templates import fill
 
 STRIP = 64  # lanes of a vector that is used once
@@ -107,10 +107,10 @@ def dequantize_kernel(bits, width):
     return kernel
 
 
-def _sums(bits, width, weighted, padded, prefetch):
-    """The sum of W columns from byte j on: of a block of rows in float32, of more in double precision."""
+def _block_sum(bits, width, weighted, prefetch):
+    """Make the sum of W columns from byte j on of a block of rows, in float32. The table must have a row."""
     size, behind = width * bits // 8, PARAMS_BYTES[bits]
-    row_of, rows_left = access(size + behind, True, prefetch), rows_left_by(True)
+    row_of, rows_left, bound = access(size + behind, True, prefetch), rows_left_by(True), bound_row(True)
 
     @inline_without_nrt
     def block_sum(rows, ids, weights, padding, start, stop, j, distance, near_distance, out):
@@ -118,9 +118,8 @@ def _sums(bits, width, weighted, padded, prefetch):
         total, i = simd.full(out, width, 0.0), start
         while i < stop:
             row = row_of(rows, ids, i, j, distance, near_distance)
-            # Another thread may have written the id since it was checked.
-            there = np.uint64(row) < np.uint64(len(rows))
-            if there and not (padded and row == padding):
+            if row != padding:
+                row = bound(rows, row)
                 pair = simd.load_params(rows, row, rows.shape[1] - behind, bits)
                 scale, bias = simd.lane(pair, 0), simd.lane(pair, 1)
                 if weighted:
@@ -129,49 +128,76 @@ def _sums(bits, width, weighted, padded, prefetch):
             i += 1
         return total
 
-    @jitable(nrt=False)
-    def long_sum(rows, ids, weights, padding, start, stop, j, block, distance, near_distance, out):
-        total = simd.widen(simd.full(out, width, 0.0))
-        for first in range(start, stop, block):
-            last = min(first + block, stop)
-            part = block_sum(rows, ids, weights, padding, first, last, j, distance, near_distance, out)
-            total = simd.add(total, simd.widen(part))
-        return total
-
-    return block_sum, long_sum
+    return block_sum
 
 
 @functools.cache
-def bag_kernel(bits, width, weighted, padded, prefetch):
-    """Look up and pool. A bag of one block, the usual case, skips double precision."""
-    each, (block_sum, long_sum) = 8 // bits, _sums(bits, width, weighted, padded, prefetch)
+def bag_kernel(bits, width, weighted, prefetch):
+    """Make the kernel that looks up and pools. Bags of one block go first, as in ``sum_kernel``."""
+    each, block_sum = 8 // bits, _block_sum(bits, width, weighted, prefetch)
 
-    @jitable
+    @inline_without_nrt
+    def divisor_of(weights, start, stop, divides):
+        if not divides:
+            return 1.0
+        return weight_of(weights, start, stop) if weighted else float(stop - start)
+
+    @inline_without_nrt
     def put(out, s, j, total, divisor):
         if divisor != 1.0:
             total = simd.div(total, simd.like(total, divisor))
         simd.store(out, s, j, simd.transpose(total, each))
 
+    @jitable(nrt=False)
+    def pool_long(rows, ids, weights, padding, offsets, segments, divides, pad, block, ahead, out):
+        """Pool those of some bags that have more than a block, in double precision."""
+        for s in range(*segments):
+            start, stop = offsets[s], offsets[s + 1]
+            if stop - start <= block:
+                continue
+            divisor = divisor_of(weights, start, stop, divides)
+            if divisor == 0:
+                fill(out, s, pad)
+                continue
+            for at in range(0, out.shape[1], width):
+                j, total = min(at, out.shape[1] - width), simd.widen(simd.full(out, width, 0.0))
+                for i in range(start, stop, block):
+                    part = block_sum(rows, ids, weights, padding, i, min(i + block, stop), j // each, *ahead, out)
+                    total = simd.add(total, simd.widen(part))
+                put(out, s, j, total, divisor)
+
     @parallel_kernel
     def kernel(rows, ids, weights, padding, offsets, divides, pad, chunk, block, distance, near_distance, out):
         columns = out.shape[1]
         for c in prange(offsets[-1] // chunk + 1):
-            for s in segments_in(offsets, chunk, c):
-                start, stop, divisor = offsets[s], offsets[s + 1], 1.0
-                if divides:
-                    divisor = weight_of(weights, start, stop) if weighted else float(stop - start)
+            segments, more = segments_in(offsets, chunk, c), False
+            stop = offsets[np.uint64(segments.start)]
+            for s in segments:
+                start, stop = stop, offsets[np.uint64(s + 1)]
+                if stop - start > block:
+                    more = True
+                    continue
+                divisor = divisor_of(weights, start, stop, divides)
                 if start == stop or divisor == 0:
                     fill(out, s, pad)
                     continue
                 for at in range(0, columns, width):
                     j = min(at, columns - width)
-                    taken = rows, ids, weights, padding, start, stop, j // each
-                    if stop - start <= block:
-                        put(out, s, j, block_sum(*taken, distance, near_distance, out), divisor)
-                    else:
-                        put(out, s, j, long_sum(*taken, block, distance, near_distance, out), divisor)
+                    taken = rows, ids, weights, padding, start, stop, j // each, distance, near_distance, out
+                    put(out, s, j, block_sum(*taken), divisor)
+            if more:
+                some, ahead = (segments.start, segments.stop), (distance, near_distance)
+                pool_long(rows, ids, weights, padding, offsets, some, divides, pad, block, ahead, out)
 
     return kernel
+
+
+@functools.lru_cache(1024)
+def plan_bags(bits, columns, weighted, reach):
+    """The kernel of bags of packed rows, and the rows between prefetches and the use of a row."""
+    width = width_of(columns, bits)
+    prefetch, *ahead = choose_prefetch("sum", width * bits // 8 + PARAMS_BYTES[bits], True, reach)
+    return bag_kernel(bits, width, weighted, prefetch), *ahead
 
 
 @functools.cache
@@ -209,19 +235,20 @@ def unpack(rows, ids, padding_idx, bits, out):
 
 
 def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
-    """Add up the rows of every bag, or average them."""
-    if out.size:
-        rows, work = np.ascontiguousarray(rows), len(ids) * out.shape[1]
-        weighted, padded = weights is not None, padding_idx is not None
-        weights = np.ascontiguousarray(weights, np.float32) if weighted else NO_WEIGHTS
-        width = width_of(out.shape[1], bits)
-        row_bytes, reach = width * bits // 8 + PARAMS_BYTES[bits], reach_of(rows, work, True)
-        prefetch, distance, near_distance = choose_prefetch("sum", row_bytes, True, reach)
-        kernel = bag_kernel(bits, width, weighted, padded, prefetch)
-        padding, chunk, block = padding_idx if padded else -1, settings.chunk_rows, settings.block_rows
-        kernel(
-            work, rows, ids, weights, padding, offsets, pool == "mean", pad, chunk, block, distance, near_distance, out
-        )
+    """Add up the rows of every bag, or average them. Ids are in range, as far as other threads let them be."""
+    if not out.size:
+        return out
+    columns, weighted = out.shape[1], weights is not None
+    work = ids.size * columns
+    kernel, *ahead = plan_bags(bits, columns, weighted, reach_of(rows, work, True))
+    weights = np.ascontiguousarray(weights, np.float32) if weighted else NO_WEIGHTS
+    rows, padding = np.ascontiguousarray(rows), -1 if padding_idx is None else padding_idx
+    sizes = settings.chunk_rows, settings.block_rows, *ahead
+    args = rows, ids, weights, padding, offsets, pool == "mean", pad, *sizes, out
+    if work < settings.parallel_from:
+        (kernel.entries.get(None) or kernel.keep_entry(None, *args))(*args)
+    else:
+        kernel(work, *args)
     return out
 
 
