@@ -36,6 +36,7 @@ if __name__ == "__main__" and "LODKIT_COMPARE_THREADS" not in os.environ:
 
 import compare_arrow
 import compare_attention
+import compare_bags
 import compare_bridge
 import compare_crf
 import compare_decoding
@@ -297,6 +298,7 @@ GROUPS = (
     *compare_tables.GROUPS,
     *compare_optimizers.GROUPS,
     *compare_arrow.GROUPS,
+    *compare_bags.GROUPS,
     *compare_sequences_in.GROUPS,
     *compare_attention.GROUPS,
     *compare_crf.GROUPS,
