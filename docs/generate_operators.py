@@ -1,6 +1,6 @@
 """Write docs/operators.md and the pages below it from the registry: ``python docs/generate_operators.py``.
 
-The site does so when it is built.
+The site does so when it is built. A module of lodkit/ops names the page of its operators: ``DOCS_PAGE = "compute"``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ class Group(typing.NamedTuple):
     page: str
     title: str
     purpose: str
-    families: str
     see: tuple[str, ...] = ()
 
 
@@ -32,113 +31,108 @@ GROUPS = (
         "pool",
         "Pool",
         "Reduce every sequence, segment or array to one value: sum, mean, max, logsumexp, or the k largest.",
-        "sequence_pool segments reduce_dims sequence_topk",
         ("embedding_bag", "reductions", "windows"),
     ),
     Group(
         "look-up",
         "Look up",
         "Rows of a table by ids: one row an id, one pooled row a bag of ids, from packed tables of 8, 4 or 2 bits too.",
-        "embedding gather_scatter quantized hashing",
         ("sparse-gradients",),
     ),
     Group(
         "update",
         "Update",
         "Optimizer steps, in place, for dense gradients and for SelectedRows, which touch the listed rows alone.",
-        "optimizers adam_optimizers moment_optimizers norm_optimizers smart_decay row_updates",
         ("optimizers", "sparse-gradients"),
     ),
     Group(
         "update-bags",
         "Update bags",
         "The gradient of `embedding_bag` and the optimizer's step in one pass: the rows' gradients are never written.",
-        "bag_updates",
         ("torch",),
     ),
     Group(
         "selected-rows",
         "Rows of tall tables",
         "SelectedRows: merge, add, split, filter, make dense. Rows of arrays by number: write, add, weigh.",
-        "selected_rows row_selection scatter weighted_sums",
         ("selected-rows",),
     ),
     Group(
         "pad",
         "Pad and unpad",
         "To a rectangle and back: whole batches, packed segments, time-major batches, masks, marks at the edges.",
-        "sequence_padding padding edge_padding sequence_mask time_major",
         ("padding",),
     ),
     Group(
         "rearrange",
         "Rearrange sequences",
         "Expand, reverse, concatenate, slice, select, sort, erase, scatter; change levels, split and merge batches.",
-        "sequence_structure sequence_selection sequence_tokens sequence_scatter lod_levels split_merge ranges",
         ("sequence-structure", "padding"),
     ),
     Group(
         "compute",
         "Compute inside sequences",
         "Softmax, running sums, centring, arithmetic with one value a sequence.",
-        "sequence_softmax sequence_cumsum sequence_center sequence_arithmetic",
         ("arithmetic",),
     ),
     Group(
         "attend",
         "Convolve and attend",
         "Windows over neighbouring rows, images as sequences, attention and match matrices inside every sequence.",
-        "sequence_conv im2sequence sequence_attention match_matrix",
         ("windows", "attention"),
     ),
     Group(
         "recur",
         "Recur",
         "LSTM, GRU and simple recurrences without padding, single steps, and the tables and arrays that loops use.",
-        "lstm gru simple_rnn attention_lstm recurrent_units rank_table tensor_arrays",
         ("recurrence", "recurrent-layers"),
     ),
     Group(
         "decode",
         "Decode and score",
         "Conditional random fields, CTC, beam search, edit distance, chunks.",
-        "crf ctc_loss ctc_align beam_search beam_search_decode edit_distance chunk_eval",
         ("crf", "ctc", "beam-search"),
     ),
     Group(
         "layers",
         "Layers and losses",
         "Row by row, for arrays and LoDTensors: fully connected layers, activations, norms, losses, arithmetic.",
-        "dense activations layer_norm dropout losses elementwise products columns continuous_value",
         ("attention", "gradients"),
     ),
     Group(
         "convert",
         "Convert",
         "Between lengths, offsets, segment ids and ranges; between ragged, dense, one-hot and sparse matrices.",
-        "conversions segmentation lengths one_hot sparse_dense sparse_matrix",
         ("representations", "reductions"),
     ),
     Group(
         "features",
         "Ids and features",
         "Lists of ids: unique, find, merge. Feature maps: merge, stack, pack, select. Shards of rows by key.",
-        "id_lists features shards",
         ("features",),
     ),
 )
 
 
-def families():
-    """Names of the operators of every family; each family must be in one group."""
-    found = {}
-    for name, op in sorted(lodkit.OPS.items()):
-        found.setdefault(op.family, []).append(name)
-    grouped = [family for group in GROUPS for family in group.families.split()]
-    wrong = sorted({f for f in found if grouped.count(f) != 1} | (set(grouped) - set(found)))
-    if wrong:
-        raise LookupError(f"give each of these families one group in {__file__}: {', '.join(wrong)}")
-    return found
+def page_of(op):
+    """The page that the module of an operator names, or None."""
+    return getattr(sys.modules[op.definition.__module__], "DOCS_PAGE", None)
+
+
+def names_on(page):
+    """Names of the operators of a page: family by family, in alphabetical order."""
+    on_page = [name for name, op in lodkit.OPS.items() if page_of(op) == page]
+    return sorted(on_page, key=lambda name: (lodkit.OPS[name].family, name))
+
+
+def check_pages():
+    """Refuse families without a page, and pages without a family."""
+    pages = [group.page for group in GROUPS]
+    if lost := sorted({op.family for op in lodkit.OPS.values() if page_of(op) not in pages}):
+        files = ", ".join(f"lodkit/ops/{family}.py" for family in lost)
+        raise LookupError(f"name the page of the operators below the imports of {files}: DOCS_PAGE = one of {pages}")
+    if empty := [page for page in pages if not names_on(page)]:
+        raise LookupError(f"no module of lodkit/ops has DOCS_PAGE = {empty[0]!r}: take its Group out of {__file__}")
 
 
 def summary(op):
@@ -169,8 +163,7 @@ def described(op):
 
 def page(group, body=described):
     """Return the page of a group; ``body(op)`` gives the lines below an operator's heading."""
-    found = families()
-    names = [name for family in group.families.split() for name in found[family]]
+    names = names_on(group.page)
     gradients = [name for name in names if name.endswith("_grad")]
     forward = [name for name in names if name not in gradients]
     lines = [f"# {group.title}", "", "<!-- generated by docs/generate_operators.py -->", "", group.purpose]
@@ -188,7 +181,7 @@ def page(group, body=described):
 
 def place(name):
     """Where an operator is, for pages beside its own."""
-    return next(f"{group.page}.md#{name}" for group in GROUPS if lodkit.OPS[name].family in group.families.split())
+    return f"{page_of(lodkit.OPS[name])}.md#{name}"
 
 
 def seen(name):
@@ -203,7 +196,6 @@ def title(name):
 
 def index():
     """Return docs/operators.md: every operator in a line."""
-    found = families()
     count = sum(not name.endswith("_grad") for name in lodkit.OPS)
     lines = ["# Operators", "", "<!-- generated by docs/generate_operators.py -->", ""]
     lines += [
@@ -214,7 +206,7 @@ def index():
     for group in GROUPS:
         link = f"operators/{group.page}.md"
         lines += ["", f"## {group.title}", "", f"{group.purpose} Signatures: [{group.title}]({link}).", ""]
-        names = [name for family in group.families.split() for name in found[family] if not name.endswith("_grad")]
+        names = [name for name in names_on(group.page) if not name.endswith("_grad")]
         names += [name for name in group.see if name in lodkit.OPS]
         lines += [f"- [`{name}`](operators/{place(name)}): {summary(lodkit.OPS[name])}" for name in names]
     return "\n".join([*lines, ""])
@@ -226,6 +218,7 @@ GENERATED |= {DOCS / "operators" / f"{group.page}.md": lambda group=group: page(
 
 def write_pages():
     """Write the pages."""
+    check_pages()
     (DOCS / "operators").mkdir(exist_ok=True)
     for file, text in GENERATED.items():
         file.write_text(text())

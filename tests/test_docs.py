@@ -37,17 +37,26 @@ def test_generated_files_are_current(name):
         assert file.read_text() == text(), f"{file} is stale: run python docs/{name}.py"
 
 
+def test_every_family_names_its_page():
+    script("generate_operators").check_pages()
+
+
 def test_every_operator_is_on_one_page():
     pages = "".join(text for file, text in OPERATORS.items() if file.parent != DOCS)
     headings = re.findall(r"^##+ ([a-z]\w+)$", pages, re.M)
     assert sorted(headings) == sorted(lodkit.OPS)
 
 
-def test_a_family_without_a_group_is_named():
+def test_a_family_without_a_page_is_told_what_to_write(monkeypatch):
     module = script("generate_operators")
-    module.GROUPS = module.GROUPS[1:]
-    with pytest.raises(LookupError, match=r"reduce_dims, segments, sequence_pool, sequence_topk"):
-        module.families()
+    monkeypatch.delattr(sys.modules["lodkit.ops.sequence_center"], "DOCS_PAGE")
+    with pytest.raises(LookupError, match=r"imports of lodkit/ops/sequence_center.py: DOCS_PAGE = one of \['pool', "):
+        module.check_pages()
+    assert "sequence_center" not in module.index()
+    module.GROUPS = [*module.GROUPS, module.Group("more", "More", "More operators.")]
+    monkeypatch.undo()
+    with pytest.raises(LookupError, match="no module of lodkit/ops has DOCS_PAGE = 'more'"):
+        module.check_pages()
 
 
 def test_every_kind_that_a_signature_names_has_kernels():

@@ -12,6 +12,8 @@ from ..registry import Dense, op
 from .dense import check_float, tanh
 from .dense import softmax as shares
 
+DOCS_PAGE = "layers"
+
 ROOT = math.sqrt(2 / math.pi)
 CUBIC = 0.044715  # of the polynomial inside the tanh that approximates gelu
 

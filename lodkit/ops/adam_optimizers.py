@@ -16,6 +16,8 @@ from ..registry import Dense, op
 from .shared.optimizer import optimizer
 from .shared.updates import LEAST_DIVISOR, adam_rate, corrections, nesterov_rates, per_row, row_means
 
+DOCS_PAGE = "update"
+
 
 def _averages(grad, moment1, moment2, beta1, beta2):
     return beta1 * moment1 + (1 - beta1) * grad, beta2 * moment2 + (1 - beta2) * grad * grad

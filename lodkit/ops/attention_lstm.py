@@ -13,6 +13,8 @@ from ..registry import Dense, inferred_level, op
 from .shared.recurrent import Activation, activate
 from .shared.reductions import shares
 
+DOCS_PAGE = "recur"
+
 
 class Sizes(typing.NamedTuple):
     """Offsets of the sequences, elements of a row and of a state."""

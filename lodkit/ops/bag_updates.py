@@ -19,6 +19,8 @@ from .shared import plain
 from .shared.optimizer_record import optimizers_in
 from .shared.updates import check_grad_dtype, check_states, check_target
 
+DOCS_PAGE = "update-bags"
+
 MeanPool = Literal["sum", "mean", "sqrt"]
 #: Attributes of optimizers that the fused ones lack: they are lazy, and have no gradient to take the norm of.
 ABSENT = ("lazy", "clip_norm", "mask", "rounding_seed", "return_step")

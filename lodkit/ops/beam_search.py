@@ -12,6 +12,8 @@ from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
 from .shared import plain
 
+DOCS_PAGE = "decode"
+
 
 def _word_error(ids, at):
     place = ", ".join(str(int(i)) for i in np.unravel_index(at, ids.shape))

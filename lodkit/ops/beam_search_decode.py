@@ -14,6 +14,8 @@ from ..lod.levels import format_short, load_compiled
 from ..registry import op
 from .beam_search import check_beam, example_scores, score_key
 
+DOCS_PAGE = "decode"
+
 
 def _check_steps(ids, scores):
     """Check the steps of a beam search: each continues the one before."""

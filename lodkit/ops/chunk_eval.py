@@ -15,6 +15,8 @@ from ..registry import Dense, op
 from .crf import checked_labels
 from .shared import plain
 
+DOCS_PAGE = "decode"
+
 Scheme = Literal["IOB", "IOE", "IOBES", "plain"]
 
 #: The number of tags of a chunk type, those that start a chunk, and those that end one.

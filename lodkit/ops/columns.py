@@ -12,6 +12,8 @@ from ..arrays import check_gradient, check_rows, check_values, mixed_types, nati
 from ..base.errors import RowIndexError, ShapeMismatchError
 from ..registry import Dense, VarDesc, op
 
+DOCS_PAGE = "layers"
+
 
 def check_columns(xs, grad=None):
     """Check arrays to put side by side, and their gradient. Returns the type of all, and the width of each."""

@@ -8,6 +8,8 @@ from ..arrays import check_gradient, check_values
 from ..base.errors import ShapeMismatchError
 from ..registry import Dense, op
 
+DOCS_PAGE = "layers"
+
 
 def check_counts(x, dtype):
     """Check rows of shows, clicks and other columns. Returns their type."""

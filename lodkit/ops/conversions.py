@@ -8,6 +8,8 @@ from ..base.errors import LoDError, SegmentIdError
 from ..lod import check_lengths, check_vector
 from ..registry import Dense, VarDesc, op
 
+DOCS_PAGE = "convert"
+
 
 def check_offsets(offsets):
     offsets = check_vector(offsets, "offsets")

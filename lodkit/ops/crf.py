@@ -14,6 +14,8 @@ from ..registry import Dense, op, pooled_desc
 from .sequence_pool import with_outer_levels
 from .shared import plain
 
+DOCS_PAGE = "decode"
+
 
 def prepare(on, name, emission, transition, label, level, grad=None):
     """Check the inputs of an operator of this file. Returns the offsets, and the labels or None."""

@@ -10,6 +10,8 @@ from ..lod import LoDTensor
 from ..registry import inferred_level, op
 from .shared.sequences import check_tokens
 
+DOCS_PAGE = "decode"
+
 
 def check_logits(name, logits, blank):
     """Check that logits are a row of classes per frame, and that the blank is one of them. Returns the dtype."""

@@ -16,6 +16,8 @@ from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.sequences import check_tokens, offsets_of_pairs
 
+DOCS_PAGE = "decode"
+
 ByTimes = bool | Literal["gradient"]
 
 

@@ -11,6 +11,8 @@ from ..base.errors import RowIndexError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor
 from ..registry import Dense, op
 
+DOCS_PAGE = "layers"
+
 # No machine addresses more elements.
 MEMORY = 1 << 48
 

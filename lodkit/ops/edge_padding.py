@@ -13,6 +13,8 @@ from .segments import check_rows as check_sum
 from .segments import result_dtype
 from .shared import plain
 
+DOCS_PAGE = "pad"
+
 
 def check_widths(padding_width, end_padding_width):
     """Rows of padding before and behind a segment."""

@@ -12,6 +12,8 @@ from .sequence_pool import with_outer_levels
 from .sequence_tokens import prepare_erase, sequence_erase
 from .shared.sequences import check_tokens, offsets_of_pairs
 
+DOCS_PAGE = "decode"
+
 
 def prepare_distance(hyp, ref, ignored_tokens):
     """Check the inputs. Returns the tokens to ignore."""

@@ -17,6 +17,8 @@ from ..registry import Dense, VarDesc, VarType, op
 from .products import elementwise_mul
 from .selected_rows import gather_selected_rows, value_gradient
 
+DOCS_PAGE = "layers"
+
 
 def apply_to_value(x, function, merge=True):
     """Apply a function to an array, or to the value of SelectedRows, merged unless the function is linear."""

@@ -21,6 +21,8 @@ from .shared.reductions import (
 )
 from .shared.tables import check_padding, table_grad
 
+DOCS_PAGE = "look-up"
+
 BagPool = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"]
 
 

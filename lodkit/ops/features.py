@@ -14,6 +14,8 @@ from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared import features as shared
 
+DOCS_PAGE = "features"
+
 
 @op
 def merge_features(*xs: LoDTensor) -> LoDTensor:

@@ -13,6 +13,8 @@ from ..registry import Dense, VarType, op
 from .embedding import lookup_table_grad
 from .shared import plain
 
+DOCS_PAGE = "look-up"
+
 
 @op
 def gather(

@@ -14,6 +14,8 @@ from .sequence_pool import with_outer_levels
 from .shared import recurrent
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
 
+DOCS_PAGE = "recur"
+
 Layout = Literal["columns", "blocks"]
 
 

@@ -10,6 +10,8 @@ from ..arrays import cast_to, integers
 from ..base.errors import DTypeError, LoDError
 from ..registry import Dense, op
 
+DOCS_PAGE = "look-up"
+
 _P1, _P2, _P3, _P4, _P5 = (
     0x9E3779B185EBCA87,
     0xC2B2AE3D27D4EB4F,

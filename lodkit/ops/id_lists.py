@@ -10,6 +10,8 @@ from ..lod import LoDTensor, check_vector
 from ..registry import Dense, op
 from .conversions import vector_desc
 
+DOCS_PAGE = "features"
+
 
 @op
 def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool = False) -> Dense:

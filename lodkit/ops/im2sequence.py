@@ -12,6 +12,8 @@ from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, freeze
 from ..registry import Dense, op
 
+DOCS_PAGE = "attend"
+
 
 class Grid(typing.NamedTuple):
     """Grid of the windows of an image."""

@@ -10,6 +10,8 @@ from ..arrays import check_gradient, check_same_type, native
 from ..base.errors import ShapeMismatchError
 from ..registry import Dense, op
 
+DOCS_PAGE = "layers"
+
 
 def check_layer_norm(x, scale, bias=None, grad=None, *, epsilon):
     check_same_type("layer_norm", x, scale=scale, bias=bias)

@@ -11,6 +11,8 @@ from ..registry import Dense, op
 from .conversions import to_offsets, vector_desc
 from .sequence_topk import top_positions
 
+DOCS_PAGE = "convert"
+
 
 def check_top_k(values, k=1, what="lengths_top_k", floating=False):
     """The type of a vector of values, if ``what`` takes it; k is at least 1."""

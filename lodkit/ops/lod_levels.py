@@ -13,6 +13,8 @@ from ..lod import LoDTensor, levels, values_of
 from ..registry import Dense, inferred_level, op
 from .shared.features import to_numpy
 
+DOCS_PAGE = "rearrange"
+
 
 def levels_of(x):
     """The offsets of every level; an array has none."""

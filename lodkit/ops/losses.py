@@ -9,6 +9,8 @@ from ..base.errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 
+DOCS_PAGE = "layers"
+
 
 def check_logits(logits, labels, grad=None):
     """Check logits and a label for each."""

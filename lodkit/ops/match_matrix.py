@@ -11,6 +11,8 @@ from ..lod import LoDTensor, freeze
 from ..lod.levels import load_compiled
 from ..registry import Dense, op
 
+DOCS_PAGE = "attend"
+
 
 def prepare_match(x, y, weight):
     """Check the inputs on any device. Returns the type, and the offsets of the result."""

@@ -11,6 +11,8 @@ import numpy as np
 from .shared.optimizer import optimizer
 from .shared.updates import LEAST_DIVISOR
 
+DOCS_PAGE = "update"
+
 
 def check_dampening(nesterov, dampening):
     """Refuse dampening of Nesterov's momentum, which no system knows."""

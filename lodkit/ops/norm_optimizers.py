@@ -29,6 +29,8 @@ from .shared.updates import (
     one_number,
 )
 
+DOCS_PAGE = "update"
+
 
 def prepare(on, name, param, grad, states, what, total, duplicates):
     """Check all inputs before a rate is made of them. Returns the number to update, and the gradient's squared norm: of

@@ -12,6 +12,8 @@ from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.columns import cells_of, checked_columns
 
+DOCS_PAGE = "convert"
+
 
 @op(rowwise=True)
 def one_hot(ids: Dense, /, *, size: int) -> Dense:

@@ -26,6 +26,8 @@ from .shared.updates import (
     row_means,
 )
 
+DOCS_PAGE = "update"
+
 
 @op(updates=True)
 def sgd(

@@ -13,6 +13,8 @@ from .segments import check_rows as check_sum
 from .shared import plain
 from .shared.reductions import pad_of
 
+DOCS_PAGE = "pad"
+
 CUT = "pass max_length= for segments that were cut to it"
 STEPS = "there is a length for each column of data, of at most as many rows as it has"
 LONGER = "pass a larger target_length, or cut with pack_segments(..., max_length=...)"

@@ -14,6 +14,8 @@ from .embedding import lookup_table
 from .selected_rows import value_gradient
 from .weighted_sums import weighted_sum_weights_grad
 
+DOCS_PAGE = "layers"
+
 
 def aligned_shape(x, y, axis):
     """The shape of ``y`` with its first axis at ``axis`` of ``x``, from the shapes of both."""

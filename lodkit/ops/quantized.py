@@ -19,6 +19,8 @@ from .shared import plain
 from .shared.reductions import check_weights, reduce_segments, weights_grad
 from .shared.tables import check_padding
 
+DOCS_PAGE = "look-up"
+
 BagPool = Literal["sum", "mean"]
 Search = Literal["extremes", "greedy"]
 Float = Literal["float16", "float32", "float64"]

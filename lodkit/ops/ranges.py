@@ -12,6 +12,8 @@ from .segments import segment_reduce, to_offsets
 from .shared import plain
 from .shared.tables import check_ids
 
+DOCS_PAGE = "rearrange"
+
 
 def check_data(name, data, what="data"):
     """The type of data with rows, if the operator takes it."""

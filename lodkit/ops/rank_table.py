@@ -11,6 +11,8 @@ from ..registry import Dense, VarDesc, VarType, inferred_level, op
 from .lod_levels import example_batch
 from .shared.sequences import is_ragged, pick_parts
 
+DOCS_PAGE = "recur"
+
 
 def check_ranked(x, table):
     """Check that ``x`` has a row, or an outermost sequence, for each sequence of the table."""

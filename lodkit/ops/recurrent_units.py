@@ -11,6 +11,8 @@ from ..registry import Dense, op
 from .gru import Layout, join_weight, split_weight
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
 
+DOCS_PAGE = "recur"
+
 
 def prepare_gru(x, hidden, weight, bias=None, gates=None, reset=None, grads=(None, None, None)):
     """Check the inputs of gru_unit, and those of its gradient. Returns the size of a hidden state."""

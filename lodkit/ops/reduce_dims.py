@@ -21,6 +21,8 @@ from .shared.reductions import (
     weights_grad,
 )
 
+DOCS_PAGE = "pool"
+
 Where = Literal["front", "back"]
 
 

@@ -13,6 +13,8 @@ from ..lod import SelectedRows
 from ..registry import Dense, op
 from .shared import plain
 
+DOCS_PAGE = "selected-rows"
+
 
 def check_sections(height_sections, height):
     """Sections as integers, which add up to the height."""

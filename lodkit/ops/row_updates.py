@@ -12,6 +12,8 @@ from ..registry import Dense, op
 from .shared import plain
 from .shared.updates import Duplicates, check_rule, check_target
 
+DOCS_PAGE = "update"
+
 
 def prepare_rows(on, name, param, rows):
     """Check a parameter and the rows of it to update. Returns these as a vector."""

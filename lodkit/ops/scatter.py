@@ -13,6 +13,8 @@ from ..registry import Dense, op
 from .gather_scatter import check_axis
 from .shared import plain
 
+DOCS_PAGE = "selected-rows"
+
 
 def check_target(name, data, ids_shape, rows):
     """Refuse data that rows cannot be written into, and rows that do not fit; ids are checked elsewhere."""

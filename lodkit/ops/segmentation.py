@@ -9,6 +9,8 @@ from ..lod import check_lengths
 from ..registry import Dense, op
 from .conversions import lengths_to_offsets, segment_ids_to_offsets, vector_desc
 
+DOCS_PAGE = "convert"
+
 
 @op
 def lengths_to_ranges(lengths: Dense, /) -> Dense:

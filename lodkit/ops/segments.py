@@ -23,6 +23,8 @@ from .shared.reductions import (
 )
 from .shared.tables import table_grad
 
+DOCS_PAGE = "pool"
+
 Segmentation = Literal["lengths", "offsets", "ids", "unsorted_ids"]
 
 

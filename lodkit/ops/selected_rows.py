@@ -15,6 +15,8 @@ from ..registry import OPS, Dense, VarDesc, VarType, op
 from .shared import plain
 from .shared.tables import check_padding
 
+DOCS_PAGE = "selected-rows"
+
 
 def check_alike(xs):
     """Refuse arrays or SelectedRows of different shapes or dtypes. Returns the dtype."""

@@ -11,6 +11,8 @@ from ..base.errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
 
+DOCS_PAGE = "compute"
+
 Arithmetic = Literal["add", "sub", "mul", "div"]
 OPERATIONS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
 

@@ -13,6 +13,8 @@ from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared.reductions import shares
 
+DOCS_PAGE = "attend"
+
 
 def heads_of(shape, num_heads, name="query"):
     """Number of heads of rows of a shape, and the elements of a head."""

@@ -10,6 +10,8 @@ from ..arrays import check_values
 from ..lod import LoDTensor, values_of
 from ..registry import op
 
+DOCS_PAGE = "compute"
+
 
 def prepare(x, level):
     """Check the input. Returns rows, offsets and dtype."""

@@ -11,6 +11,8 @@ from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import Dense, op
 
+DOCS_PAGE = "attend"
+
 
 def check_window(start, length):
     """Start of the window, relative to its own row."""

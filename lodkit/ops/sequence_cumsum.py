@@ -8,6 +8,8 @@ from ..arrays import check_values, total_dtype
 from ..lod import LoDTensor, values_of
 from ..registry import inferred_level, op
 
+DOCS_PAGE = "compute"
+
 
 def sum_dtype(dtype):
     """Type of running sums: that of the values, int64 for integers."""

@@ -13,6 +13,8 @@ from ..lod.levels import load_compiled
 from ..registry import Dense, VarDesc, op
 from .padding import check_width
 
+DOCS_PAGE = "pad"
+
 MaskType = Literal["bool", "int32", "int64", "float16", "float32", "float64"]
 
 

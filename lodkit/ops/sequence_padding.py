@@ -15,6 +15,8 @@ from .padding import check_width
 from .sequence_pool import with_outer_levels
 from .shared import plain
 
+DOCS_PAGE = "pad"
+
 Side = Literal["right", "left"]
 
 

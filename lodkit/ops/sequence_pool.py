@@ -11,6 +11,8 @@ from ..lod import LoDTensor, values_of
 from ..registry import Dense, op, pooled_desc
 from .shared.reductions import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
 
+DOCS_PAGE = "pool"
+
 Pool = Literal["sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
 
 

@@ -12,6 +12,8 @@ from ..lod import LoDTensor, mismatch
 from ..registry import Dense, op
 from .shared.tables import check_ids
 
+DOCS_PAGE = "rearrange"
+
 
 def prepare(x, ids, updates):
     """Check everything but the numbers of ids: x has a row per innermost sequence, updates an item per id.

@@ -13,6 +13,8 @@ from ..registry import Dense, inferred_level, op
 from .shared import sequences as shared
 from .shared.features import rows_of
 
+DOCS_PAGE = "rearrange"
+
 By = Literal["stops", "lengths"]
 
 

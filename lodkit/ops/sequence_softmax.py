@@ -12,6 +12,8 @@ from ..registry import Dense, op
 from .sequence_cumsum import sequence_cumsum
 from .shared.reductions import log_shares, shares
 
+DOCS_PAGE = "compute"
+
 
 def prepare(name, values, grad=None):
     """Check the values, or the forward result and the output gradient. Returns the dtype of the result."""

@@ -14,6 +14,8 @@ from .sequence_pool import sequence_pool
 from .shared.features import merge_examples, rows_of
 from .shared.sequences import add_to_sources, is_ragged, number_rows, pick_parts, prepare_concat
 
+DOCS_PAGE = "rearrange"
+
 
 def _repeat_segments(x, offsets):
     numbers = [i for i, (a, b) in enumerate(pairwise(offsets.tolist())) for _ in range(a, b)]

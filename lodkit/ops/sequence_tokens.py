@@ -13,6 +13,8 @@ from ..lod import LoDTensor
 from ..registry import Dense, VarDesc, VarType, inferred_level, op
 from .shared.sequences import check_tokens
 
+DOCS_PAGE = "rearrange"
+
 
 def prepare_erase(values, tokens):
     """Check the inputs. Returns the dtype, and the tokens to delete: int64, ascending."""

@@ -13,6 +13,8 @@ from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared import plain
 
+DOCS_PAGE = "pool"
+
 
 def check_steps(values, k=1):
     """One number per step, and k."""

@@ -11,6 +11,8 @@ from ..registry import Dense, op
 from .conversions import lengths_to_offsets, vector_desc
 from .shared import plain
 
+DOCS_PAGE = "features"
+
 
 def shards_of(name, num_outputs, inputs):
     """Number of shards, each of which gives an array per input."""

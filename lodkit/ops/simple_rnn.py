@@ -12,6 +12,8 @@ from .sequence_pool import with_outer_levels
 from .shared import recurrent
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
 
+DOCS_PAGE = "recur"
+
 
 def prepare(x, input_weight, weight, bias, h0, level):
     """Check the inputs of simple_rnn on any device. Returns the offsets of the sequences and the size of the state."""

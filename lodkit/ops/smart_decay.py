@@ -10,6 +10,8 @@ from ..registry import Dense
 from .shared.optimizer import optimizer
 from .shared.updates import LEAST_DIVISOR, one_number, per_row
 
+DOCS_PAGE = "update"
+
 # The difference of two larger counters may exceed int64.
 MAX_STEPS = 1 << 62
 

@@ -16,6 +16,8 @@ from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.columns import check_values_of, checked_columns, checked_vector
 
+DOCS_PAGE = "convert"
+
 
 def prepare(on, indices, values, num_rows):
     """Check the inputs of sparse_to_dense on any device. Returns the indices, their values, and the number of rows."""

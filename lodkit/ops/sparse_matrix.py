@@ -13,6 +13,8 @@ from .shared import plain
 from .shared.columns import cells_of, check_dense, check_values_of, checked_columns
 from .shared.reductions import pad_of
 
+DOCS_PAGE = "convert"
+
 
 def _matrix_desc(ids, dtype, columns, item, what):
     check_lod_level(ids, what)

@@ -12,6 +12,8 @@ from ..registry import Dense, op
 from .lod_levels import example_batch, levels_of
 from .shared.features import check_items, check_mask, to_numpy
 
+DOCS_PAGE = "rearrange"
+
 
 def prepare_split(x, mask, level):
     """Check the inputs. Returns the mask as booleans, one per sequence of the level or row of an array; the level."""

@@ -16,6 +16,8 @@ from .rank_table import lod_rank_table
 from .shared.features import check_items
 from .shared.sequences import pick_parts
 
+DOCS_PAGE = "recur"
+
 # A write at an index that adds more elements is a mistake.
 MOST_FILLED = 1 << 16
 

@@ -8,6 +8,8 @@ from ..registry import Dense, op
 from .padding import pack_segments, prepare_packed, prepare_unpacked, unpack_segments
 from .shared import plain
 
+DOCS_PAGE = "pad"
+
 LARGER = "pass a larger num_steps"
 
 

@@ -13,6 +13,8 @@ from ..registry import Dense, op
 from .scatter import check_target
 from .shared import plain
 
+DOCS_PAGE = "selected-rows"
+
 
 def pairs_of(name, rest):
     """Arrays and their weights, which alternate."""
