@@ -19,6 +19,7 @@ CASES = [
     (ragged([2, 1], item=(0,)), {}),
     (ragged([70, 2, 0], item=(2, 1, 3), dtype=np.float32), {}),
     (ragged([5, 0, 12], item=(64,), dtype=np.float32), {}),
+    (ragged([40, 0, 30], item=(17,), dtype=np.float32), {}),  # the last strip of columns overlaps the one before
     (ragged([9, 1], item=(), dtype=np.float16), {}),
     (ragged([4, 2], item=(64,), dtype=np.float16), {}),
     (ragged(*NESTED, item=(20,), dtype=np.float16), {"level": 0}),

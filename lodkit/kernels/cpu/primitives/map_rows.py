@@ -47,7 +47,8 @@ def _numbers_kernel(step):
 def map_rows(step, rows, by, offsets, out, is_number=False):
     """``out[i] = step(rows[i], by[s])`` for every row i of segment s; ``step`` takes and returns vectors of ``simd``.
 
-    ``by`` has an item per segment, or a number. Kernels are kept by ``step``: make it a function of a module.
+    ``by`` has an item per segment, or a number. ``out`` may be ``rows``. Kernels are kept by ``step``: make it a
+    function of a module.
     """
     kind = np.dtype(np.float32) if out.dtype == np.float16 else out.dtype
     # ``by`` holds lengths or sums, which float16 would round.
@@ -57,4 +58,8 @@ def map_rows(step, rows, by, offsets, out, is_number=False):
         flat = source.reshape(1, -1), by, offsets, columns, settings.chunk_rows, to.reshape(1, -1)
         _numbers_kernel(step)(rows.size, *flat)
     else:
-        _items_kernel(step, width_of(columns))(rows.size, source, by, 0, offsets, settings.chunk_rows, to)
+        width = width_of(columns)
+        if out is rows and columns % width:
+            # The last strip of a row overlaps the one before, and would read what that wrote.
+            source = source.copy()
+        _items_kernel(step, width)(rows.size, source, by, 0, offsets, settings.chunk_rows, to)

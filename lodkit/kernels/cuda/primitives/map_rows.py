@@ -15,7 +15,8 @@ from .row_kernels import map_kernel, segment_of
 def map_rows(step, rows, by, offsets, out, is_number=False):
     """``out[i] = step(rows[i], by[s])`` for every row i of segment s; ``step`` takes and returns vectors of ``simd``.
 
-    ``by`` has an item per segment, or a number. Kernels are kept by ``step``: make it a function of a module.
+    ``by`` has an item per segment, or a number. ``out`` may be ``rows``: widths divide the columns. Kernels are kept by
+    ``step``: make it a function of a module.
     """
     if by.compute_dtype != rows.compute_dtype:
         # ``by`` holds lengths or sums, which float16 would round.
