@@ -100,19 +100,19 @@ def test_threads_give_the_same_bits(name, inputs, attrs, tiny_blocks):
 
 
 def layouts(x):
-    """The same values in memory that kernels find awkward."""
+    """The same values in memory that kernels find awkward, and what that is."""
     if isinstance(x, LoDTensor):
-        yield from (x.with_values(v) for v in layouts(x.values))
+        yield from ((x.with_values(v), what) for v, what in layouts(x.values))
     elif isinstance(x, SelectedRows):
-        yield from (SelectedRows(x.rows, v, x.height) for v in layouts(x.value))
+        yield from ((SelectedRows(x.rows, v, x.height), what) for v, what in layouts(x.value))
     elif isinstance(x, np.ndarray) and x.size:
-        yield np.asfortranarray(x.copy())
-        yield np.repeat(x, 2, axis=0)[::2] if x.ndim else x.copy()
-        yield np.flip(np.flip(x).copy())
-        yield x.astype(x.dtype.newbyteorder())
+        yield np.asfortranarray(x.copy()), "in Fortran order"
+        yield np.repeat(x, 2, axis=0)[::2] if x.ndim else x.copy(), "strided"
+        yield np.flip(np.flip(x).copy()), "reversed"
+        yield x.astype(x.dtype.newbyteorder()), "of the other byte order"
         frozen = x.copy()
         frozen.flags.writeable = False
-        yield frozen
+        yield frozen, "read-only"
 
 
 @pytest.mark.parametrize("name", lodkit.OPS)
@@ -132,7 +132,7 @@ def has_halves(x):
 def check_layouts(op, inputs, attrs):
     expected = op(*map(copy, inputs), **attrs)
     for i, x in enumerate(inputs):
-        for other in layouts(x):
+        for other, what in layouts(x):
             args = [*map(copy, inputs)]
             args[i] = other
             before = copy(other)
@@ -144,7 +144,8 @@ def check_layouts(op, inputs, attrs):
             else:
                 for g, e in zip(flat(result), flat(expected), strict=True):
                     rtol = 1e-3 if e.dtype == np.float16 else 1e-6  # exp rounds otherwise in strided memory
-                    np.testing.assert_allclose(np.asarray(g, e.dtype), e, rtol=rtol, atol=1e-12)
+                    wrong = f"{[*op.inputs][min(i, len(op.inputs) - 1)]} was {what}"
+                    np.testing.assert_allclose(np.asarray(g, e.dtype), e, rtol=rtol, atol=1e-12, err_msg=wrong)
 
 
 def like_in_double():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lodkit
+from lodkit.ops.shared.reductions import result_dtype
 
 DATA = np.arange(10.0).reshape(5, 2)
 EVERY = ("sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last")
@@ -169,6 +170,14 @@ def test_a_mean_whose_weights_add_up_to_0_is_that_of_an_empty_segment(pad_value)
     out = lodkit.quantized_embedding_bag(packed, bags, weights, pool="mean", pad_value=pad_value)
     np.testing.assert_allclose(out, [[pad_value] * 2, [4, 5]], rtol=1e-6)
     assert lodkit.reduce_dims(table[:2], weights[:2], reduce="mean").tolist() == [0, 0]
+
+
+def test_a_reduction_takes_the_type_that_its_values_have():
+    """Launchers ask for a type on both devices, where it is that of the values too."""
+    assert result_dtype(np.dtype(np.float64), "mean", np.dtype(np.float64)) == np.float64
+    assert result_dtype(np.dtype(np.float16), "mean", "float32") == np.float32
+    with pytest.raises(lodkit.DTypeError, match="dtype='float32' is for float16 data, not float64"):
+        lodkit.segment_reduce(DATA, [5], dtype="float32")
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, bool, object, "U1"])

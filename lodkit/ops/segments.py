@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from .. import arrays
-from ..arrays import check_values
+from ..arrays import check_values, native
 from ..lod import SelectedRows
 from ..registry import Dense, VarType, op
 from .conversions import check_rows as check_rows
@@ -52,7 +52,7 @@ def prepare_segments(on, data, segments, weights, indices, by, num_segments, red
 
 def restore_order(on, rows, order):
     """Rows in the order of the input, from the ``order`` of ``prepare_segments``."""
-    return rows if order is None else on.put_rows(order, rows, on.output(rows.shape, rows.dtype, None, rows))
+    return rows if order is None else on.put_rows(order, rows, on.output(rows.shape, native(rows.dtype), None, rows))
 
 
 @op

@@ -66,7 +66,7 @@ ARG = {"max": np.argmax, "min": np.argmin}
 def result_dtype(dtype, reduce, asked=None):
     """Type of the result: that of the values, int64 for sum and prod of int32. Means of integers are refused."""
     dtype = check_values(dtype, reduce)
-    if asked is not None:
+    if asked is not None and asked != dtype:
         if dtype not in (np.float16, np.float32):
             raise DTypeError(
                 f"dtype={asked!r} is for float16 data, not {dtype}; convert the result with .astype(np.{asked})"
