@@ -1,9 +1,9 @@
 """Run all that concerns one operator: ``python -m tests.check NAME``.
 
-First its docstring's examples and its tests uncompiled, which shows a mistake in seconds; then its tests compiled;
-then its CUDA kernels in the emulator, where numba-cuda is installed; then whether a file, a sample, a benchmark or a
-page is missing. NAME may be a published name too: ``SparseAdagrad`` checks ``adagrad``. Further arguments go to pytest:
-``python -m tests.check sgd -x``.
+First its docstring's examples and its tests uncompiled, which shows a mistake in seconds; then its tests compiled, with
+PyTorch's where that is installed; then its CUDA kernels in the emulator and as machine code, where numba-cuda is; then
+whether a file, a sample, a benchmark or a page is missing, or a name is refused. NAME may be a published name too:
+``SparseAdagrad`` checks ``adagrad``. Further arguments go to pytest: ``python -m tests.check sgd -x``.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ TESTS = pathlib.Path(__file__).parent
 STEPS = {
     "uncompiled": ("definitions and kernels as plain Python", ["-n", "0", "-m", "not jit"]),
     "compiled": ("compiled for this CPU, with threads", []),
-    "cuda": ("CUDA kernels, emulated", []),
-    "layout": ("files, samples, benchmarks and pages of all operators", []),
+    "cuda": ("CUDA kernels, emulated, and compiled for two generations of GPUs", []),
+    "layout": ("files, names, samples, benchmarks and pages of all operators", []),
 }
 #: Tests of all operators at once, which find what was forgotten.
-LAYOUT = ("test_structure.py", "test_layers.py", "test_docs.py")
+LAYOUT = ("test_structure.py", "test_layers.py", "test_names.py", "test_docs.py")
 
 
 def main(arguments):
@@ -110,10 +110,13 @@ def files_to_collect(names, step):
     if step == "layout":
         return [f"tests/{name}" for name in LAYOUT]
     lists = re.compile(r"\b(OPS|SAMPLES|CAFFE2|PADDLE|OPERATORS|TYPES)\b")
-    texts = {file.stem: file.read_text() for file in TESTS.glob("*.py")}
-    asked = {stem for stem, text in texts.items() if lists.search(text) or any(name in text for name in names)}
-    imported = {stem: set(re.findall(r"^(?:from|import) (\w+)", text, re.M)) for stem, text in texts.items()}
-    return [f"tests/{stem}.py" for stem in texts if stem.startswith("test_") and asked & {stem, *imported[stem]}]
+    with_torch = step == "compiled" and importlib.util.find_spec("torch")
+    files = [*TESTS.glob("*.py"), *(TESTS.glob("interop/test_t*.py") if with_torch else ())]
+    texts = {file: file.read_text() for file in files}
+    asked = {file.stem for file, text in texts.items() if lists.search(text) or any(name in text for name in names)}
+    imported = {file: set(re.findall(r"^(?:from|import) (\w+)", text, re.M)) for file, text in texts.items()}
+    found = [file for file in texts if file.stem.startswith("test_") and asked & {file.stem, *imported[file]}]
+    return [f"tests/{file.relative_to(TESTS).as_posix()}" for file in found]
 
 
 NO_TESTS = 5  # pytest's exit status where no test is selected
@@ -140,7 +143,9 @@ def is_selected(item, names, families, step):
     """Whether a test belongs to a step: of one of the names, of a family's file, or of all operators at once."""
     params = getattr(getattr(item, "callspec", None), "params", {})
     if step == "layout":
-        return not params or params.get("name") == "generate_operators"
+        return not params
+    if item.path.stem == "test_cuda_compile":
+        return step == "cuda"
     family = item.path.stem.removeprefix("test_").removeprefix("cuda_")
     on_gpu = any(word in item.nodeid for word in ("cuda", "emulated"))
     return (step == "cuda") == on_gpu and (family in families or params.get("name") in names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import types
 
 import check
@@ -37,14 +38,18 @@ def test_steps_select_the_tests_of_a_name():
     selected = {
         "uncompiled": [item("test_every_op.py", name="sgd"), item("test_optimizers.py")],
         "compiled": [item("test_structure.py", name="SparseSgd"), item("test_optimizers.py")],
-        "cuda": [item("test_cuda.py", name="sgd"), item("test_optimizers.py", "test_place[cuda]")],
-        "layout": [item("test_structure.py"), item("test_docs.py", name="generate_operators")],
+        "cuda": [
+            *(item("test_cuda.py", name="sgd"), item("test_optimizers.py", "test_place[cuda]")),
+            item("test_cuda_compile.py", "test_machine_code"),
+        ],
+        "layout": [item("test_structure.py"), item("test_names.py")],
     }
     for step, items in selected.items():
         assert all(check.is_selected(each, names, families, step) for each in items)
     for step in ("uncompiled", "compiled", "cuda"):
         assert not check.is_selected(item("test_every_op.py", name="sgd_grad"), names, families, step)
-    assert not check.is_selected(item("test_cuda.py", name="sgd"), names, families, "compiled")
+    for each in (item("test_cuda.py", name="sgd"), item("test_cuda_compile.py", "test_machine_code")):
+        assert not check.is_selected(each, names, families, "compiled")
 
 
 def test_files_of_generic_laws_are_collected():
@@ -52,6 +57,8 @@ def test_files_of_generic_laws_are_collected():
     laws = ("every_op", "every_structure", "ids_outside", "far_from_zero", "batches_apart", "cuda", "structure", "help")
     assert {f"tests/test_{law}.py" for law in laws} <= set(found)
     assert "tests/test_signals.py" not in found
+    assert ("tests/interop/test_torch_compile.py" in found) == bool(importlib.util.find_spec("torch"))
+    assert not [file for file in check.files_to_collect({"sequence_center"}, "cuda") if "interop" in file]
 
 
 def test_a_wrong_example_is_found(monkeypatch):
