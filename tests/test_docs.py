@@ -37,11 +37,8 @@ def test_generated_files_are_current(name):
         assert file.read_text() == text(), f"{file} is stale: run python docs/{name}.py"
 
 
-def test_every_family_names_its_page():
-    script("generate_operators").check_pages()
-
-
 def test_every_operator_is_on_one_page():
+    script("generate_operators").check_pages()
     pages = "".join(text for file, text in OPERATORS.items() if file.parent != DOCS)
     headings = re.findall(r"^##+ ([a-z]\w+)$", pages, re.M)
     assert sorted(headings) == sorted(lodkit.OPS)
@@ -50,7 +47,7 @@ def test_every_operator_is_on_one_page():
 def test_a_family_without_a_page_is_told_what_to_write(monkeypatch):
     module = script("generate_operators")
     monkeypatch.delattr(sys.modules["lodkit.ops.sequence_center"], "DOCS_PAGE")
-    with pytest.raises(LookupError, match=r"imports of lodkit/ops/sequence_center.py: DOCS_PAGE = one of \['pool', "):
+    with pytest.raises(LookupError, match=r"imports of .*lodkit/ops/sequence_center.py.*: DOCS_PAGE = one of"):
         module.check_pages()
     assert "sequence_center" not in module.index()
     module.GROUPS = [*module.GROUPS, module.Group("more", "More", "More operators.")]

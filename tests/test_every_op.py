@@ -38,9 +38,9 @@ def same_bits(got, expected):
 @pytest.mark.parametrize("name", lodkit.OPS)
 def test_is_documented_inferred_and_sampled(name):
     op = lodkit.OPS[name]
-    assert op.__doc__ and ">>>" in op.__doc__
-    assert op.infer_function is not None
-    assert SAMPLES[name]
+    assert op.__doc__ and ">>>" in op.__doc__, f"show a call of {name} in its docstring: >>> {name}(...)"
+    assert op.infer_function is not None, f"say what {name} gives: @op(like=...), or a rule, @{name}.infer_rule"
+    assert SAMPLES[name], f"{name} has an empty list of samples in tests/samples/{op.family}.py"
 
 
 @pytest.mark.parametrize(("name", "inputs", "attrs"), CASES)

@@ -94,6 +94,7 @@ def test_of_kernels_for_several_devices_the_last_one_runs(triple):
         (["cpu"], lambda x, y=None, /: x, "got an unexpected keyword argument 'times'"),
         (["cpu"], lambda x, y=None, /, *, times, more: x, "missing a required (keyword-only )?argument: 'more'"),
         (["cpu", "cuda"], lambda x, /, *, times: x, "does not take the device, then the inputs"),
+        (["cpu"], lambda on, x, /, *, times: x, "takes the device first, which a kernel of one device is not given"),
     ],
 )
 def test_kernels_that_could_not_be_called(triple, devices, kernel, text):

@@ -34,21 +34,29 @@ def test_the_package_has_few_entries():
 
 def test_files_are_named_after_families():
     kernels = PACKAGE / "kernels"
-    assert names(PACKAGE / "ops") == FAMILIES >= names(kernels / "cpu") | names(kernels / "cuda")
+    assert names(PACKAGE / "ops") == FAMILIES, "each module of lodkit/ops declares operators, and none stands elsewhere"
+    for folder in (kernels / "cpu", kernels / "cuda", ROOT / "tests" / "samples"):
+        strange = sorted(names(folder) - FAMILIES)
+        assert not strange, f"name these files of {folder} as the module of lodkit/ops that declares it: {strange}"
 
 
 def test_every_family_has_a_benchmark():
-    assert names(ROOT / "asv_benchmarks" / "benchmarks") >= FAMILIES
+    missing = sorted(FAMILIES - names(ROOT / "asv_benchmarks" / "benchmarks"))
+    assert not missing, f"write a class that asv times in asv_benchmarks/benchmarks/X.py, X being {missing}"
 
 
 def test_every_operator_has_samples_and_is_exported():
-    assert set(SAMPLES) == set(lodkit.OPS) == set(lodkit.ops.__all__)
+    missing = {name: lodkit.OPS[name].family for name in sorted({*lodkit.OPS} - {*SAMPLES})}
+    assert not missing, f"these have no samples in the file of that name in tests/samples: {missing}"
+    assert sorted({*SAMPLES} - {*lodkit.OPS}) == [], "these have samples, and are no operators"
+    assert set(lodkit.OPS) == set(lodkit.ops.__all__)
 
 
 @pytest.mark.parametrize("name", lodkit.OPS)
 def test_every_operator_is_whole(name):
     op = lodkit.OPS[name]
-    assert op.infer_function and op.__doc__
+    assert op.infer_function, f"{name} has no rule for infer: declare it like= an input, or write @{name}.infer_rule"
+    assert op.__doc__, f"{name} has no docstring"
     op._load_all()
     cpu, cuda = ({kinds for device, kinds in op.kernels if device == where} for where in ("cpu", "cuda"))
     assert cpu, f"{name} has no CPU kernel"
@@ -60,7 +68,8 @@ def test_every_operator_is_whole(name):
 def test_every_differentiable_operator_links_its_gradient():
     for name in lodkit.OPS:
         if f"{name}_grad" in lodkit.OPS:
-            assert lodkit.OPS[name].gradient_rule
+            rule = f"declare {name}_grad with gradient_of={name}, or write a rule, @{name}.gradient"
+            assert lodkit.OPS[name].gradient_rule, rule
 
 
 FENCES = {*PACKAGE.rglob("private_*.py")}

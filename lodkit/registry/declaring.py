@@ -36,6 +36,11 @@ def check_kernel(op, function, skip):
             f"a kernel of {op.name} must be a Python function, got {type(function).__name__}; write one that calls it"
         )
     taken = inspect.signature(function)
+    if not skip and "on" not in op.inputs and next(iter(taken.parameters), None) == "on":
+        raise TypeError(
+            f"kernel {function.__name__}{taken} of {op.name}{op.signature} takes the device first, which a kernel of "
+            f'one device is not given: leave it out, or register @{op.name}.kernel("cpu", "cuda")'
+        )
     try:
         taken.bind(*[None] * (skip + len(op.inputs) + op.variadic), **dict.fromkeys(op._checks))
     except TypeError as error:

@@ -13,7 +13,18 @@ import pathlib
 
 from ._defined import defined as defined
 
-SAMPLES, CAFFE2, PADDLE = {}, {}, {}
+
+class Samples(dict):
+    """Lists of samples by the name of an operator."""
+
+    def __missing__(self, name):
+        import lodkit
+
+        file = f"tests/samples/{lodkit.OPS[name].family}.py" if name in lodkit.OPS else "tests/samples"
+        raise LookupError(f"no samples of {name}: list its (inputs, attrs) in {file}, SAMPLES = {{{name!r}: [...]}}")
+
+
+SAMPLES, CAFFE2, PADDLE = Samples(), {}, {}
 #: Whether tests that make kernels of their own do so in all types, and in all ways; a kernel takes half a second.
 ALL_TYPES = os.environ.get("LODKIT_TEST_TYPES") == "all"
 _most = int(os.environ.get("LODKIT_TEST_SAMPLES", 1 << 30))  # per operator: the bounds-check lane takes few
