@@ -113,6 +113,20 @@ def table(page, heading):
     return rows[2:]
 
 
+def test_the_page_of_optimizers_has_every_one():
+    records = {name for name, op in lodkit.OPS.items() if hasattr(op.definition, "optimizer")}
+    rows = {*re.findall(r"^\| `(\w+)` \|", (DOCS / "optimizers.md").read_text().partition("\n## ")[0], re.M)}
+    assert rows == records, f"give these a row in the first table of docs/optimizers.md: {sorted(records - rows)}"
+
+
+def test_the_optimizer_that_the_page_adds_is_the_one_that_is_there():
+    blocks = re.findall(r"```text\n(.*?)```", (DOCS / "adding-an-optimizer.md").read_text(), re.DOTALL)
+    files = ("ops/adam_optimizers.py", "kernels/common/optimizer_steps.py")
+    for file, block in zip(files, blocks, strict=True):
+        text = re.sub(r"\n    >>> adabelief.*?\]\)", "", (DOCS.parent / "lodkit" / file).read_text(), flags=re.DOTALL)
+        assert re.sub(r"\s+", " ", block) in re.sub(r"\s+", " ", text), f"the page differs from lodkit/{file}"
+
+
 def test_paddles_operator_types_are_where_the_page_says():
     listed = set()
     for types, native, there in table("paddle.md", "Operator types"):

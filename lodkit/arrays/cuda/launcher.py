@@ -167,7 +167,7 @@ def type_name(x):
     name = _NUMBERS.get(type(x)) or (isinstance(x, np.generic) and x.dtype.name)
     if name:
         return name
-    raise TypeError(f"a kernel takes arrays, integers and NumPy scalars, got {x!r}")
+    raise TypeError(f"a kernel takes arrays, integers and NumPy scalars, as np.float64(0.5), got {x!r}")
 
 
 @functools.lru_cache(1024)

@@ -45,6 +45,17 @@ def _scaled_step(p, g, squares, lr, epsilon):
 
 
 @jitable(inline=True)
+def _size(x):
+    return simd.maximum(x, simd.sub(simd.like(x, 0), x))
+
+
+@jitable(inline=True)
+def _sign(x):
+    """The sign of a number; 0 of 0, and less than 1 of what is no normal float32."""
+    return simd.div(x, simd.larger(_size(x), simd.like(x, LEAST_DIVISOR)))
+
+
+@jitable(inline=True)
 def _keep_low(low, high):
     return low
 
@@ -206,11 +217,6 @@ def unscaled_amsgrad(p, states, g, squares, numbers):
     return p, (after[0], after[1], simd.maximum(states[2], after[1]))
 
 
-@jitable(inline=True)
-def _size(x):
-    return simd.maximum(x, simd.sub(simd.like(x, 0), x))
-
-
 @jitable
 def adamax(p, states, g, squares, numbers):
     """Numbers 3 and 4 are epsilon beside the gradient's size or on the norm."""
@@ -252,8 +258,7 @@ def smart_decay_adam(p, states, g, squares, numbers):
 
 @jitable
 def lion(p, states, g, squares, numbers):
-    between = _moving_average(states[0], g, numbers[1])
-    sign = simd.div(between, simd.larger(_size(between), simd.like(p, LEAST_DIVISOR)))
+    sign = _sign(_moving_average(states[0], g, numbers[1]))
     return simd.sub(p, simd.mul(simd.like(p, numbers[0]), sign)), (_moving_average(states[0], g, numbers[2]),)
 
 
