@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 
 import numpy as np
 import pytest
@@ -97,6 +98,39 @@ def test_threads_give_the_same_bits(name, inputs, attrs, tiny_blocks):
             same_bits(result, alone)
         if not op.rowwise:
             same(alone, defined(op, map(copy, inputs), attrs))
+
+
+#: Operators whose definitions take float16, of which there is no sample. None is added.
+WITHOUT_HALVES = {
+    *("advance_power", "fc_grad", "lengths_pad", "lengths_partition", "lod_array_length", "lod_rank_table", "radam"),
+    *("embedding_bag_weights_grad", "quantized_embedding_bag", "quantized_embedding_bag_weights_grad"),
+    *("read_from_array", "reduce_dims_weights_grad", "softmax_with_cross_entropy_grad", "write_to_array"),
+}
+
+
+def takes_halves(op, inputs, attrs):
+    """Whether the definition takes the floating numbers of a sample in float16."""
+    halves = [with_numbers(x, numbers_of(x).astype(np.float16)) if is_floating(x) else x for x in map(copy, inputs)]
+    try:
+        with np.errstate(all="ignore"):
+            defined(op, halves, attrs)
+    except (lodkit.LodkitError, ValueError):
+        return False
+    return True
+
+
+@pytest.mark.skipif("LODKIT_TEST_SAMPLES" in os.environ, reason="only some of the samples are there")
+@pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if op.family != "bag_updates"])
+def test_halves_are_sampled(name):
+    """Where the definition takes them: a type without a sample has no tests."""
+    op = lodkit.OPS[name]
+    calls = [(op._accept(tuple(inputs)), attrs) for inputs, attrs in SAMPLES[name]]
+    calls = [(inputs, attrs) for inputs, attrs in calls if any(map(is_floating, inputs))]
+    sampled = any(has_halves(x) for inputs, _ in calls for x in inputs)
+    missing = not sampled and any(takes_halves(op, *call) for call in calls)
+    remedy = f"the definition of {name} takes float16: add a sample to tests/samples/{op.family}.py"
+    assert not missing or name in WITHOUT_HALVES, remedy
+    assert missing or name not in WITHOUT_HALVES, f"{name} is sampled now: take it out of WITHOUT_HALVES"
 
 
 def layouts(x):
