@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...lod import LoDTensor
+from ...lod import LoDTensor, values_of
 from ...ops import embedding as ops
 from ...registry import Dense, Ids
 
 
 def _lookup_loops(on, table, ids, /, **attrs):
-    return [on.gather_loop(table, ids)]
+    return [on.gather_loop(table, values_of(ids))]
 
 
 def _bag_loops(on, table, ids, weights, /, *, pool, padding_idx, **attrs):
