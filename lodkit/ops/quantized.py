@@ -110,15 +110,16 @@ def prepare_quantize(table, bits, search):
 
 
 def prepare_bag(on, rows, ids, weights, bits, padding_idx):
-    """Check the inputs of a bag. Returns its columns, a LoDTensor of one id per row, and the ids."""
-    (columns, _), bags = check_packed(rows, bits), check_bag(ids)
+    """Check the inputs of a bag, whose ids have a row each. Returns its columns."""
+    columns, _ = check_packed(rows, bits)
     if rows.ndim != 2:
         raise ShapeMismatchError(f"rows have shape {tuple(rows.shape)}; a bag takes a matrix of packed rows")
-    flat = on.ids_in_range(bags.values, len(rows))
+    on.ids_in_range(ids, len(rows))
     if weights is not None:
-        check_weights(weights, len(flat), FLOAT, "sum")
-    check_padding(padding_idx, len(rows))
-    return columns, bags, flat
+        check_weights(weights, len(ids), FLOAT, "sum")
+    if padding_idx is not None:
+        check_padding(padding_idx, len(rows))
+    return columns
 
 
 @op(rowwise=True, takes=take_bytes, returns=known_bits)
@@ -263,7 +264,9 @@ def quantized_embedding_bag(
 
 def _rows_of(rows, ids, weights, bits, padding_idx):
     """Checked bags, and the unpacked row of each id."""
-    _, bags, flat = prepare_bag(plain, rows, ids, weights, bits, padding_idx)
+    bags = check_bag(ids)
+    flat = plain.integers(bags.values, "ids")
+    prepare_bag(plain, rows, flat, weights, bits, padding_idx)
     return bags, lookup_table.definition(dequantize_rows.definition(rows, bits=bits), flat, padding_idx=padding_idx)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_values
-from ...lod import LoDTensor, SelectedRows
+from ...lod import SelectedRows
 from ...lod.packed_rows import check_packed
 from ...ops import quantized as ops
 from ...ops.quantized import FLOAT
 from ...ops.shared.reductions import pad_of
-from ...registry import Dense
+from ...registry import Dense, Ids
 
 
 @ops.quantize_rows.kernel("cpu", "cuda")
@@ -30,8 +30,9 @@ def dequantize_rows(on, rows, /, *, bits, out=None):
 
 
 @ops.quantized_embedding_bag.kernel("cpu", "cuda")
-def quantized_embedding_bag(on, rows, ids: LoDTensor, weights, /, *, bits, pool, pad_value, padding_idx, out=None):
-    columns, bags, flat = ops.prepare_bag(on, rows, ids, weights, bits, padding_idx)
+def quantized_embedding_bag(on, rows, ids: Ids, weights, /, *, bits, pool, pad_value, padding_idx, out=None):
+    flat, bags = ids
+    columns = ops.prepare_bag(on, rows, flat, weights, bits, padding_idx)
     offsets, pad = bags._row_offsets(), pad_of(pad_value, FLOAT)
     out = on.output((len(offsets) - 1, columns), FLOAT, out, rows)
     out = on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, pad, bits, out)
@@ -39,8 +40,9 @@ def quantized_embedding_bag(on, rows, ids: LoDTensor, weights, /, *, bits, pool,
 
 
 @ops.quantized_embedding_bag_weights_grad.kernel("cpu", "cuda")
-def quantized_embedding_bag_weights_grad(on, rows, ids: LoDTensor, grad, weights, /, *, bits, pool, padding_idx):
-    columns, bags, flat = ops.prepare_bag(on, rows, ids, weights, bits, padding_idx)
+def quantized_embedding_bag_weights_grad(on, rows, ids: Ids, grad, weights, /, *, bits, pool, padding_idx):
+    flat, bags = ids
+    columns = ops.prepare_bag(on, rows, flat, weights, bits, padding_idx)
     offsets, means = bags._row_offsets(), None
     if pool == "mean":
         means = on.output((len(offsets) - 1, columns), FLOAT, None, rows)

@@ -64,9 +64,10 @@ def gather_kernel(row_bytes=0):
     return kernel
 
 
-def choose_gather(size, row_bytes):
-    """The kernel for rows of so many bytes, ``size`` numbers in all."""
-    return gather_kernel(row_bytes if size >= settings.fetch_from and row_bytes in ROW_BYTES else 0)
+@functools.lru_cache(1024)
+def choose_gather(many, row_bytes):
+    """The kernel for rows of so many bytes; ``many`` are worth one of their own."""
+    return gather_kernel(row_bytes if many and row_bytes in ROW_BYTES else 0)
 
 
 def rows_to_read(table, ids, padding_idx):
@@ -89,7 +90,8 @@ def rows_to_read(table, ids, padding_idx):
 def gather_loop(table, ids):
     """The loop of ``gather``, and what was chosen for these arrays."""
     rows = matrix(table)
-    return choose_gather(ids.size * rows.shape[1], rows.strides[0]), {"prefetch": f"{AHEAD} rows ahead"}
+    many = ids.size * rows.shape[1] >= settings.fetch_from
+    return choose_gather(many, rows.strides[0]), {"prefetch": f"{AHEAD} rows ahead"}
 
 
 def gather(table, ids, padding_idx, out=None, unchecked=False):
@@ -114,7 +116,7 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
             flat, target = flat.reshape(-1), out.reshape(ids.size, *table.shape[1:])
         source, target = matrix(source), matrix(target)
     args = source, flat, -1 if padding_idx is None else padding_idx, settings.chunk_rows, target
-    kernel = choose_gather(size, source.strides[0])
+    kernel = choose_gather(size >= settings.fetch_from, source.strides[0])
     if aligned and size < settings.parallel_from:
         kind = source.dtype
         bad = (kernel.entries.get(kind) or kernel.keep_entry(kind, *args))(*args)
