@@ -1,4 +1,4 @@
-"""Comparison of attention inside sequences with PyTorch's, on a padded batch and on a nested tensor."""
+"""Comparison of attention inside sequences with PyTorch's: one by one, on a padded batch and on a nested tensor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from peers import torch
 
 import lodkit
 
-SEQUENCES, LONGEST, HEADS, WIDTH = (4, 16, 2, 8) if QUICK else (256, 512, 8, 64)
+FEW, SEQUENCES, LONGEST, HEADS, WIDTH = (2, 4, 16, 2, 8) if QUICK else (24, 256, 512, 8, 64)
 
 
 def _padded(inputs, lengths, causal):
@@ -59,9 +59,32 @@ def _nested(inputs, lengths):
     return forward, both
 
 
+def _by_sequence(inputs, lengths, causal):
+    """Return PyTorch's calls on one sequence after the other: forward, and forward with backward."""
+    parts = [torch.from_numpy(x).transpose(0, 1).split(lengths.tolist(), 1) for x in inputs]
+    sequences = [[part.contiguous()[None].requires_grad_() for part in q_k_v] for q_k_v in zip(*parts, strict=True)]
+    attend = torch.nn.functional.scaled_dot_product_attention
+
+    def forward(r):
+        with torch.no_grad():
+            return torch.cat([attend(*some, is_causal=causal)[0] for some in sequences], 1).transpose(0, 1).numpy()
+
+    upstream = [torch.zeros_like(query) for query, *_ in sequences]
+
+    def both(r):
+        for some, grad in zip(sequences, upstream, strict=True):
+            torch.autograd.grad(attend(*some, is_causal=causal), some, grad)
+
+    return forward, both
+
+
 def attention():
-    """Compare 256 sequences of power-law lengths up to 512, 8 heads of 64."""
-    lengths = np.minimum(LONGEST, rng.pareto(1.0, SEQUENCES) * LONGEST / 32 + 1).astype(int)
+    """Compare 256 sequences of power-law lengths up to 512, and few of them, 8 heads of 64."""
+    for count in (FEW, SEQUENCES):
+        _compare(np.minimum(LONGEST, rng.pareto(1.0, count) * LONGEST / 32 + 1).astype(int))
+
+
+def _compare(lengths):
     rows = int(lengths.sum())
     inputs = [rng.standard_normal((rows, HEADS, WIDTH), dtype=np.float32) for _ in range(3)]
     sequences = [lodkit.LoDTensor(x, [lengths]) for x in inputs]
@@ -75,10 +98,12 @@ def attention():
         calls = {"lodkit": lambda r, c=causal: lodkit.sequence_attention(*sequences, causal=c).values}
         trained = {"lodkit": both}
         if torch:
+            calls["torch by sequence"], trained["torch by sequence"] = _by_sequence(inputs, lengths, causal)
             calls["torch padded"], trained["torch padded"] = _padded(inputs, lengths, causal)
         if torch and not causal:
             calls["torch nested"], trained["torch nested"] = _nested(inputs, lengths)
-        what = "causal attention" if causal else "attention"
+        of = "" if len(lengths) == SEQUENCES else f" of {len(lengths)} sequences"
+        what = f"causal attention{of}" if causal else f"attention{of}"
         measure(f"{what}, forward", calls, rounds=2)
         measure(f"{what}, forward and backward", trained, rounds=2)
 
