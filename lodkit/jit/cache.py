@@ -34,6 +34,10 @@ _MOST_ENTRIES, _MOST_BYTES, _MOST_DAYS = 20_000, 1 << 30, 60
 # Acquired by the first thread that warns, and never released.
 _warned = threading.Lock()
 
+# Names of all entries that this process has loaded or made; the directory that takes them while they are baked.
+_used: set[str] = set()
+_baked: list[str] = []
+
 #: Called with ``"loaded"``, ``"compiling"`` or ``"compiled"`` and the name of a function, as it happens.
 watchers: list = []
 
@@ -101,6 +105,7 @@ def load(name):
         if _checksum(name, payload) == checksum:
             with contextlib.suppress(OSError):
                 os.utime(path)
+            _used.add(name)
             return payload
     return None
 
@@ -112,12 +117,15 @@ def _checksum(name, payload):
 
 def store(name, payload):
     """Write an entry."""
+    _used.add(name)
     folder = directory(make=True)
     path = os.path.join(folder, name)
     handle, draft = tempfile.mkstemp(suffix=".tmp", dir=folder)
     try:
         with open(handle, "wb") as file:
             file.write(_checksum(name, payload) + payload)
+        if _baked:
+            os.chmod(draft, 0o644)
         os.replace(draft, path)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -125,6 +133,29 @@ def store(name, payload):
         if not isinstance(error, PermissionError) or not os.path.exists(path):  # Windows: another process reads it
             raise
     prune_once(folder, os.getpid())
+
+
+@contextlib.contextmanager
+def baking(path):
+    """Context whose compiled code goes to a directory for other users to read, with all that this process has used.
+
+    Raises
+    ------
+    OSError
+        Nothing can be written there, or code that was compiled before is kept nowhere.
+    """
+    path = os.path.abspath(path)
+    os.makedirs(path, mode=0o755, exist_ok=True)
+    kept = [(name, load(name)) for name in sorted(_used)]
+    if lost := sum(payload is None for _, payload in kept):
+        raise OSError(f"{lost} functions were compiled before and are kept nowhere; bake {path} in a new process")
+    _baked.append(path)
+    try:
+        for entry in kept:
+            store(*entry)
+        yield
+    finally:
+        _baked.remove(path)
 
 
 @contextlib.contextmanager
@@ -157,8 +188,8 @@ def _depth_of_caller():
 
 
 def directory(make=False):
-    """Directory of the cache; OSError unless only this user can write to it."""
-    path = os.path.expanduser(os.environ.get("LODKIT_CACHE_DIR", ""))
+    """Directory of the cache; OSError unless only this user, or root, can write to it."""
+    path = _baked[-1] if _baked else os.path.expanduser(os.environ.get("LODKIT_CACHE_DIR", ""))
     if not path:
         base = os.environ.get("XDG_CACHE_HOME", "")
         base = base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), ".cache")
@@ -179,8 +210,8 @@ def place():
 
 
 def _check_owner(path, status):
-    """Refuse what others can write: entries are pickles, and whoever writes one runs code here."""
-    if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022):
+    """Refuse what others than this user and root can write: entries are pickles, and whoever writes one runs code."""
+    if hasattr(os, "geteuid") and (status.st_uid not in (0, os.geteuid()) or stat.S_IMODE(status.st_mode) & 0o022):
         raise OSError(f"others can write to {path}")
 
 

@@ -17,20 +17,22 @@ from .cache import DiskCache
 from .fingerprint import jitables
 from .private_lowering import NumberCompiler, SharedCompiler
 from .threading_layer import run
-from .tuning import tuning
+from .tuning import FIRST_LEVEL, tuning
 
 #: Sizes, read at every call. ``parallel_from``: number of elements from which kernels run in parallel; ``chunk_rows``:
 #: rows per step of a ``prange``; ``block_rows``: rows summed in the type of the values before they are added to a
-#: float64 total; ``few_rows``: number of rows up to which insertion sort is used; ``near_bytes`` and
-#: ``mid_bytes``: those of the tuning; ``fetch_from``: number of elements from which reductions prefetch, as with fewer
-#: it comes too late.
+#: float64 total; ``few_rows``: number of rows up to which insertion sort is used; ``first_bytes``, ``near_bytes``
+#: and ``mid_bytes``: what each level of the cache holds; ``far_bytes``: that of the tuning, as the two before;
+#: ``fetch_from``: number of elements from which reductions prefetch, as with fewer it comes too late.
 settings = types.SimpleNamespace(
     parallel_from=1 << 16,
     chunk_rows=4096,
     block_rows=64,
     few_rows=64,
+    first_bytes=FIRST_LEVEL,
     near_bytes=tuning.near_bytes,
     mid_bytes=tuning.mid_bytes,
+    far_bytes=tuning.far_bytes,
     fetch_from=1 << 13,
 )
 

@@ -3,41 +3,72 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import sys
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from ..arrays import VALUE_TYPES, native
 from ..arrays.checks import as_dtype
 from ..arrays.types import DTypeLike
-from ..base.errors import DTypeError
-from ..jit import settings
+from ..base.errors import DTypeError, LodkitError
+from ..jit import cache as disk
+from ..jit import limits, settings
+from .examples import Example, read_example
 from .operators import OPS, Op
 
-#: Settings by which small examples run as large batches do, whose tables are not in the caches.
-_LARGE_CALL_SETTINGS = {"parallel_from": 0, "fetch_from": 0, "near_bytes": -1, "mid_bytes": -1}
+_Given: TypeAlias = str | Op[..., Any] | functools.partial[Any]
+_MANY_NUMBERS = 1 << 40
+_LONG_ROWS = 128  # more than blocks of sums and, with chunks of one row, tiles have
+_CACHE_SIZES = "first_bytes", "near_bytes", "mid_bytes"
+#: Settings by which one small example runs as calls of all sizes do: by how many numbers there are, and, where
+#: reductions prefetch, by which level of the cache holds the table.
+_TABLE_SIZES = [
+    {name: -1 if i < level else _MANY_NUMBERS for i, name in enumerate(_CACHE_SIZES)}
+    for level in range(len(_CACHE_SIZES) + 1)
+]
+_FEW_SETTINGS = {"parallel_from": _MANY_NUMBERS, "fetch_from": _MANY_NUMBERS}
+_SETTINGS = [
+    _FEW_SETTINGS,
+    *({**_FEW_SETTINGS, "fetch_from": 0, **sizes} for sizes in _TABLE_SIZES),
+    *({"parallel_from": 0, "fetch_from": 0, "few_rows": 0, **sizes} for sizes in _TABLE_SIZES),
+    {"parallel_from": 0, "far_bytes": 0},
+]
 
 
 def warmup(
-    ops: str | Op[..., Any] | Sequence[str | Op[..., Any]] | None = None,
+    ops: _Given | Sequence[_Given] | None = None,
     dtypes: DTypeLike | Sequence[DTypeLike] = ("float32",),
     *,
+    gradients: bool = False,
+    cache: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> None:
-    """Compile operators' kernels ahead of their first use, those of small batches and of large ones out of memory.
+    """Compile kernels ahead of their first use, those of small batches and of large ones, in and out of the caches.
 
-    Kernels are those of the operators' examples: what other numbers of columns, reductions and options need compiles
-    at its first call. A job of yours warms up by small and large calls of its own, which are cached on disk as well.
-    With an empty cache an operator takes up to 7 seconds of a core, all of them some minutes; what is cached on
-    disk is only loaded.
+    Of ``functools.partial(op, *inputs, **attrs)``, a call that was not made yet, all is compiled that calls with the
+    same types, layouts, columns and attributes take, for any number of rows, ids and sequences: it runs on its inputs
+    as if they were few and many, and writes to none of them. A few sequences make a good example. Of an operator, or
+    its name, the kernels of its examples are compiled: what other numbers of columns, reductions and options need
+    compiles at its first call.
+
+    With an empty cache an operator takes up to 7 seconds of a core, all of them some minutes; what is cached on disk is
+    only loaded. Other threads should make no calls meanwhile: their sums may be rounded in another way.
 
     Parameters
     ----------
-    ops : str, Op, or sequence of them, optional
-        Operators, or their names; all by default.
+    ops : str, Op, functools.partial of an Op, or sequence of them, optional
+        Operators, their names, or calls on the CPU; all operators by default.
     dtypes : dtype or sequence of dtypes
-        Types of values; those that an operator refuses are skipped.
+        Types of values in the examples of operators; those that an operator refuses are skipped.
+    gradients : bool
+        Compile what a tape takes for the gradients of calls, too.
+    cache : path, optional
+        A directory to be shipped, as in an image: it gets this code, and all other compiled code that this process has
+        used, for every user to read. With ``LODKIT_CACHE_DIR`` set to it, processes on CPUs of the same kind, of root
+        or of the user that wrote it or any other user where root did, compile nothing of it and write nothing.
     progress : bool, optional
         Write to stderr how many operators there are, what is compiled, how long it took, and how long the rest will
         take at that rate. By default where stderr is a terminal.
@@ -45,44 +76,88 @@ def warmup(
     Raises
     ------
     KeyError, TypeError
-        What is no name of an operator, no operator, or no data type of values. Nothing was compiled then.
+        What is no name of an operator, no operator or call of one, or no data type of values. Nothing was compiled
+        then. A call that is wrong raises what it would raise.
+    OSError
+        The directory cannot be written to.
 
     Examples
     --------
     >>> warmup(["relu", "lookup_table"], ["float32", "float64"])
+    >>> import functools, numpy as np, lodkit
+    >>> table, ids = np.zeros((100, 16), np.float32), lodkit.LoDTensor([3, 1, 4], [[2, 0, 1]])
+    >>> warmup(functools.partial(lodkit.embedding_bag, table, ids, pool="mean"))
     """
     given = list(OPS.values()) if ops is None else list(ops) if isinstance(ops, list | tuple) else [ops]
     chosen: list[Any] = [OPS[op] if isinstance(op, str) else op for op in given]
     for op in chosen:
-        if not hasattr(op, "warmup_calls"):
-            raise TypeError(f"ops must be operators or their names, got {op!r}")
+        if not hasattr(_operator_of(op), "warmup_calls"):
+            raise TypeError(f"ops must be operators, their names or functools.partial(op, *inputs), got {op!r}")
     dtypes = [as_dtype(x, "dtypes") for x in (dtypes if isinstance(dtypes, list | tuple) else [dtypes])]
     for dtype in dtypes:
         if native(dtype) not in VALUE_TYPES:
             known = ", ".join(sorted(map(str, VALUE_TYPES)))
             raise DTypeError(f"dtypes: no operator takes values of {dtype}; name some of {known}")
     shown = sys.stderr.isatty() if progress is None else progress
+    with contextlib.nullcontext() if cache is None else disk.baking(cache):
+        _compile_all(chosen, dtypes, gradients, shown)
+
+
+def _operator_of(op):
+    return op.func if isinstance(op, functools.partial) else op
+
+
+def _compile_all(chosen, dtypes, gradients, shown):
     started = time.perf_counter()
     if shown:
         most = 7 * len(chosen) * len(dtypes)
         print(f"{len(chosen)} operators: up to {most} s unless they are cached on disk", file=sys.stderr)
     for k, op in enumerate(chosen):
         before = time.perf_counter()
-        _compile(op, dtypes)
+        if isinstance(op, functools.partial):
+            _compile_example(read_example(op), gradients)
+        else:
+            _compile_operator(op, dtypes)
         if shown:
             now = time.perf_counter()
             left = (now - started) / (k + 1) * (len(chosen) - k - 1)
-            print(f"[{k + 1}/{len(chosen)}] {op.name}: {now - before:.1f} s, {left:.0f} s left", file=sys.stderr)
+            name = _operator_of(op).name
+            print(f"[{k + 1}/{len(chosen)}] {name}: {now - before:.1f} s, {left:.0f} s left", file=sys.stderr)
 
 
-def _compile(op, dtypes):
-    chosen, usual = vars(settings), vars(settings).copy()
+def _compile_operator(op, dtypes):
+    for dtype in dtypes:
+        for call in op.warmup_calls(dtype):
+            with contextlib.suppress(DTypeError):
+                call()
+                _run_in_all_ways(call)
+
+
+def _compile_example(example: Example, gradients: bool) -> None:
+    example.run(gradients)
+    _run_in_all_ways(functools.partial(example.run, gradients))
+    with contextlib.suppress(LodkitError):
+        _run_in_all_ways(functools.partial(example.merge_rows().run, gradients))
+    chunk = example.chunk_rows
+    for count in (0, 1, _LONG_ROWS * chunk):
+        # Not all operators take rows that are alike, or none.
+        with contextlib.suppress(LodkitError), _change(settings, {"chunk_rows": chunk}):
+            _run_in_all_ways(functools.partial(example.repeat_first_row(count).run, gradients))
+
+
+def _run_in_all_ways(call: Callable[[], Any]) -> None:
+    for threads in {1, limits.threads}:
+        for way in _SETTINGS:
+            with _change(limits, {"threads": threads}), _change(settings, way):
+                call()
+
+
+@contextlib.contextmanager
+def _change(namespace, changes):
+    """Context with other values in a namespace."""
+    usual = {name: getattr(namespace, name) for name in changes}
+    vars(namespace).update(changes)
     try:
-        for changes in (usual, _LARGE_CALL_SETTINGS):
-            chosen.update(changes)
-            for dtype in dtypes:
-                for call in op.warmup_calls(dtype):
-                    with contextlib.suppress(DTypeError):
-                        call()
+        yield
     finally:
-        chosen.update(usual)
+        vars(namespace).update(usual)

@@ -11,7 +11,7 @@ from ....arrays import ALIGNED, AS_THEY_ARE, integers, matrix, native
 from ....arrays.ids import ids_in_range
 from ....jit import advance, get_num_threads, jitable, parallel_kernel, prange, segment_of, settings, simd
 from ....jit.tuning import tuning
-from ....lod.copy_runs import STREAM_BYTES, STREAM_ROW_BYTES
+from ....lod.copy_runs import STREAM_ROW_BYTES
 
 AHEAD = tuning.update_rows_ahead
 NO_WEIGHTS = np.empty(0, np.float32)
@@ -129,13 +129,13 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
 
 def should_stream(out):
     """True if a result is written past the caches, row by row."""
-    return out.nbytes >= STREAM_BYTES and out.nbytes >= STREAM_ROW_BYTES * len(out)
+    return out.nbytes >= settings.far_bytes and out.nbytes >= STREAM_ROW_BYTES * len(out)
 
 
 def take_rows(data, rows, out=None):
     """``data[rows]`` for rows that are there, most of them beside the one before; zeros for row -1."""
     rows = integers(rows, "rows")  # compiled code reads a few rows without a check of types
-    if out is None and data.nbytes < STREAM_BYTES and len(rows) <= len(data):
+    if out is None and data.nbytes < settings.far_bytes and len(rows) <= len(data):
         return gather(data, rows, None)
     out = arrays.output((len(rows), *data.shape[1:]), native(data.dtype), out)
     if not should_stream(out):

@@ -15,7 +15,7 @@ from ....arrays import ALIGNED, AS_THEY_ARE, BIG_ARRAY_BYTES, matrix, native, to
 from ....arrays.ids import ids_in_range
 from ....jit import limits, run, settings
 from ....jit.reducers import REDUCERS, Divisor
-from ....jit.tuning import FIRST_LEVEL, SHARED, tuning
+from ....jit.tuning import SHARED, tuning
 from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
 from .flat_kernels import LANES, SHORT_LANES, flat_kernel, flat_logsumexp_kernel
@@ -244,7 +244,7 @@ def reach_of(values, size, gather):
         return None
     nbytes, may_share = values.nbytes, gather and tuning.shared_rows_ahead > 0 and size >= settings.parallel_from
     shares = may_share and limits.threads > 1
-    return nbytes > FIRST_LEVEL, nbytes > settings.near_bytes, nbytes > settings.mid_bytes, shares
+    return nbytes > settings.first_bytes, nbytes > settings.near_bytes, nbytes > settings.mid_bytes, shares
 
 
 def choose_prefetch(reduce, row_bytes, gather, reach):
