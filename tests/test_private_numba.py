@@ -6,8 +6,10 @@ import contextlib
 import ctypes
 import functools
 import importlib.util
+import pickle
 import sys
 import threading
+import types
 
 import numba
 import numpy as np
@@ -55,7 +57,6 @@ class Recorder(private.NullCache):
     def load_overload(self, signature, target_context):
         locked = private.compiler_lock.is_locked()
         self.asked.append(("load", *map(str, private.argument_types(signature)), locked))
-        target_context.refresh()
         assert all(isinstance(part, str) for part in private.target_of(target_context.codegen()))
         return self.payload and private.deserialise(target_context, self.payload)
 
@@ -296,3 +297,15 @@ def test_calls_of_llvm_have_a_lock_that_can_be_renewed():
         thread.join()
         ffi.unregister_lock_callback(*callbacks)
     private.wait_for_llvm()
+
+
+@needed_for("the disk cache", "jit/private_numba.py")
+def test_code_that_calls_what_is_not_there_loads_all_of_numba(monkeypatch):
+    # LLVM would end the process.
+    asked = []
+    context = types.SimpleNamespace(refresh=lambda: asked.append("refresh"))
+    monkeypatch.setattr(private.CompileResult, "_rebuild", lambda context, *parts: parts)
+    monkeypatch.setattr(private.rtsys, "initialize", lambda context: asked.append("runtime"))
+    for name in ("memcpy", "no_such_name_of_numba"):
+        assert private.deserialise(context, pickle.dumps(([name], (1, 2)))) == (1, 2)
+    assert asked == ["runtime", "runtime", "refresh"]

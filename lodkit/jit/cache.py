@@ -26,7 +26,7 @@ from numba import config
 from . import private_numba
 from .fingerprint import NotFingerprintable, check_plain, fingerprint
 
-_FORMAT = "lodkit 1"
+_FORMAT = "lodkit 2"
 _SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "USING_SVML")
 _CHECKSUM = hashlib.sha256().digest_size
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe does not wait for a writer
@@ -57,7 +57,6 @@ class DiskCache(private_numba.NullCache):
         return place()
 
     def load_overload(self, sig, target_context):
-        target_context.refresh()
         found = None
         with failing_softly():
             payload = load(self._name(sig, target_context.codegen()))

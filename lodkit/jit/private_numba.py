@@ -7,6 +7,7 @@ anything here fails tests/test_private_numba*.py, which name the features at sta
 from __future__ import annotations
 
 import dis
+import itertools
 import pickle
 import threading
 
@@ -24,6 +25,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError as TypingError
 from numba.core.imputils import RefType, iternext_impl
 from numba.core.imputils import lower_constant as lower_constant
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import builtin_registry, infer, infer_global, make_intrinsic_template
@@ -223,13 +225,24 @@ def is_storable(result):
 
 
 def serialise(result):
-    """Compiled code as bytes."""
-    return dumps(result._reduce())
+    """Compiled code as bytes, with the names that it leaves to the process."""
+    module = result.library._final_module
+    declared = [x.name for x in itertools.chain(module.functions, module.global_variables) if x.is_declaration]
+    return dumps(([name for name in declared if not name.startswith("llvm.")], result._reduce()))
 
 
 def deserialise(target_context, payload):
-    """Compiled code from its bytes."""
-    return CompileResult._rebuild(target_context, *pickle.loads(payload))
+    """Compiled code from its bytes.
+
+    Numba would import, before, all that it can compile, and its extensions in other packages: a tenth of a second, and
+    more with SciPy, or awkward. Code needs it that calls what these define, such as BLAS; LLVM ends the process where a
+    name is missing.
+    """
+    names, parts = pickle.loads(payload)
+    rtsys.initialize(target_context)
+    if not all(map(address_of_symbol, names)):
+        target_context.refresh()
+    return CompileResult._rebuild(target_context, *parts)
 
 
 def njit_options(compiled):

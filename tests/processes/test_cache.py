@@ -252,3 +252,39 @@ def test_a_kernel_depends_on_how_its_functions_are_compiled():
 
     assert found() == found(inline=False)
     assert len({found(), found(inline=True), found(nrt=False), found(inline=True, nrt=False)}) == 4
+
+
+#: Functions whose code calls what only parts of Numba define that it imports to compile.
+LIBRARIES = """
+import sys
+import numba
+from lodkit.jit import njit
+
+@njit
+def count(x):
+    found = numba.typed.Dict.empty(numba.types.int64, numba.types.float64)
+    for i in range(len(x)):
+        found[i % 3] = x[i]
+    return len(found)
+
+@njit
+def draw(seed):
+    np.random.seed(seed)
+    return np.random.random()
+
+@njit
+def power(x, y):
+    return np.sort(x)[::-1].sum() ** y + np.exp(1j).real
+"""
+
+
+def test_cached_code_imports_no_compiler(kit):
+    """Unless it calls what that would define; LLVM would end the process."""
+    code = """
+    print(kernels.add(x), "numba.np.arraymath" in sys.modules)
+    print(count(x), draw(3) == np.random.RandomState(3).random_sample(), round(power(x, 2.0), 3))
+    print(*(sum(f.stats.cache_hits.values()) for f in (kernels.add, count, draw, power)))
+    """
+    results = ["3", "True", "36.54"]
+    assert finish(start(kit, LIBRARIES + textwrap.dedent(code))) == ["6.0", "True", *results, *"0000"]
+    assert finish(start(kit, LIBRARIES + textwrap.dedent(code))) == ["6.0", "False", *results, *"1111"]
