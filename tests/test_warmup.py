@@ -69,6 +69,9 @@ def test_examples_with_merged_rows_and_with_few_or_many():
         assert ids.values.tolist() == [3] * count
         assert ids.recursive_sequence_lengths() == [[count, 0, 0]]
         assert longer.tolist() == [1] * count
+    table, ids, longer = example.drop_sequences().inputs
+    assert table is TABLE
+    assert (len(ids), len(ids.values), len(longer)) == (0, 0, 0)
     grad = lodkit.SelectedRows([5, 3, 5], TABLE[:3], 10)
     example = read_example(functools.partial(lodkit.sgd, TABLE, grad, lr=0.1))
     assert example.repeat_first_row(2).inputs[1].rows.tolist() == [5, 5]

@@ -50,7 +50,8 @@ class Example(NamedTuple):
     @property
     def chunk_rows(self) -> int:
         """The fewest rows of a chunk with which sorting the ids in plain arrays takes little memory."""
-        ids = [x.size for x in self.inputs if isinstance(x, np.ndarray) and x.dtype.kind in "iu" and x.itemsize > 2]
+        arrays = [x._values if isinstance(x, LoDTensor) and not x.lod_level else x for x in self.inputs]
+        ids = [x.size for x in arrays if isinstance(x, np.ndarray) and x.dtype.kind in "iu" and x.itemsize > 2]
         return 1 + max(ids, default=0) // 1024
 
     def merge_rows(self) -> Example:
@@ -73,10 +74,28 @@ class Example(NamedTuple):
             elif isinstance(x, SelectedRows) and len(x):
                 made[i] = SelectedRows(x._rows[taken], x._value[taken], x.height)
                 counts.add(len(x))
+        return self._replace(inputs=self._cut_arrays(made, counts, taken), out=None)
+
+    def drop_sequences(self) -> Example:
+        """Return the example without rows and sequences, or, if there are none, without ids and lengths."""
+        made, counts = list(self.inputs), set()
+        for i, x in enumerate(self.inputs):
+            if isinstance(x, LoDTensor) and x.lod_level:
+                made[i] = x[:0]
+                counts |= {len(x), len(x._values)}
+            elif isinstance(x, SelectedRows):
+                made[i] = SelectedRows(x._rows[:0], x._value[:0], x.height)
+                counts.add(len(x))
+        if not counts:
+            counts = {len(x) for x in self.inputs if isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype.kind in "iu"}
+        return self._replace(inputs=self._cut_arrays(made, counts, np.zeros(0, np.int64)), out=None)
+
+    def _cut_arrays(self, made, counts, taken):
+        """Inputs, with some rows of the arrays that have one of these numbers of them."""
         for i, (name, x) in enumerate(zip(self.op._names(made), self.inputs, strict=True)):
             if isinstance(x, np.ndarray) and x.ndim and name not in self.op.updates and len(x) in counts:
                 made[i] = x[taken]
-        return self._replace(inputs=tuple(made), out=None)
+        return tuple(made)
 
 
 def read_example(call: functools.partial[Any]) -> Example:

@@ -92,7 +92,7 @@ def warmup(
     chosen: list[Any] = [OPS[op] if isinstance(op, str) else op for op in given]
     for op in chosen:
         if not hasattr(_operator_of(op), "warmup_calls"):
-            raise TypeError(f"ops must be operators, their names or functools.partial(op, *inputs), got {op!r}")
+            raise TypeError(f"ops must be operators, their names or functools.partial(op, *inputs), got {op!r:.200}")
     dtypes = [as_dtype(x, "dtypes") for x in (dtypes if isinstance(dtypes, list | tuple) else [dtypes])]
     for dtype in dtypes:
         if native(dtype) not in VALUE_TYPES:
@@ -139,10 +139,11 @@ def _compile_example(example: Example, gradients: bool) -> None:
     with contextlib.suppress(LodkitError):
         _run_in_all_ways(functools.partial(example.merge_rows().run, gradients))
     chunk = example.chunk_rows
-    for count in (0, 1, _LONG_ROWS * chunk):
+    repeats = [functools.partial(Example.repeat_first_row, count=count) for count in (0, 1, _LONG_ROWS * chunk)]
+    for make in (Example.drop_sequences, *repeats):
         # Not all operators take rows that are alike, or none.
         with contextlib.suppress(LodkitError), _change(settings, {"chunk_rows": chunk}):
-            _run_in_all_ways(functools.partial(example.repeat_first_row(count).run, gradients))
+            _run_in_all_ways(functools.partial(make(example).run, gradients))
 
 
 def _run_in_all_ways(call: Callable[[], Any]) -> None:

@@ -52,6 +52,10 @@ def test_after_an_example_no_size_compiles(kit, name, count):
     events.clear()
     for size in sizes:
         calls[{name!r}](*size)()
+    calls["bags"] = lambda height, count: functools.partial(
+        lodkit.embedding_bag, table(height), lodkit.LoDTensor(np.zeros(count, np.int64), [[1] * count]), pool="mean")
+    for count in (0, 1, 70_000) if {name!r} == "bags" else ():
+        calls["bags"](7, count)()
     print(events)
     """
     assert run(kit, CALLS + dedent(code), LODKIT_CACHE_DIR=os.environ.get("LODKIT_CACHE_DIR", "")) == ["True", "[]"]
