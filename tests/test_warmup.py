@@ -19,9 +19,12 @@ def test_nothing_that_was_given_is_written():
     param, moment = TABLE.copy(), np.ones((10, 4), np.float32)
     grad, out = lodkit.SelectedRows([3, 3, 5], TABLE[:3].copy(), 10), np.full((3, 4), 7, np.float32)
     usual = vars(settings).copy(), vars(limits).copy()
-    update = functools.partial(lodkit.adagrad, param, grad, moment, lr=0.5)
-    lodkit.warmup([update, functools.partial(lodkit.embedding_bag, TABLE, BAGS, out=out)], progress=False)
+    weight, none = lodkit.parameter(TABLE.copy()), TABLE[:0]
+    updates = [functools.partial(lodkit.adagrad, x, grad, moment, lr=0.5) for x in (param, weight)]
+    updates.append(functools.partial(lodkit.sgd, none.copy(), none, lr=0.5))
+    lodkit.warmup([*updates, functools.partial(lodkit.embedding_bag, TABLE, BAGS, out=out)], progress=False)
     assert (param == TABLE).all()
+    assert (np.asarray(weight) == TABLE).all()
     assert (moment == 1).all()
     assert (out == 7).all()
     assert grad.rows.tolist() == [3, 3, 5]

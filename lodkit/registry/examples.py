@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import one_device
-from ..arrays.recorded import RecordedArray
 from ..base.errors import DeviceError
 from ..lod import LoDTensor, SelectedRows
 from .kinds import numbers_of, unwrapped, with_numbers
@@ -114,7 +113,7 @@ def read_example(call: functools.partial[Any]) -> Example:
 
 def zeros_like(array: Any) -> Any:
     """Return zeros with the shape, type and strides of an array; memory is taken as it is written to."""
-    if not isinstance(array, np.ndarray) or isinstance(array, RecordedArray):
+    if array is None or not array.size:
         return array
     first, end = np.lib.array_utils.byte_bounds(array)
     # Not zeros of bytes, whose memory may begin between two numbers.

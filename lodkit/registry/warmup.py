@@ -139,11 +139,12 @@ def _compile_example(example: Example, gradients: bool) -> None:
     with contextlib.suppress(LodkitError):
         _run_in_all_ways(functools.partial(example.merge_rows().run, gradients))
     chunk = example.chunk_rows
-    repeats = [functools.partial(Example.repeat_first_row, count=count) for count in (0, 1, _LONG_ROWS * chunk)]
-    for make in (Example.drop_sequences, *repeats):
+    repeats = [functools.partial(example.repeat_first_row, count) for count in (0, 1, _LONG_ROWS * chunk)]
+    makers: list[Callable[[], Example]] = [example.drop_sequences, *repeats]
+    for make in makers:
         # Not all operators take rows that are alike, or none.
         with contextlib.suppress(LodkitError), _change(settings, {"chunk_rows": chunk}):
-            _run_in_all_ways(functools.partial(make(example).run, gradients))
+            _run_in_all_ways(functools.partial(make().run, gradients))
 
 
 def _run_in_all_ways(call: Callable[[], Any]) -> None:
