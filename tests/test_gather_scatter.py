@@ -9,7 +9,8 @@ import lodkit
 from lodkit import LoDTensor, SelectedRows
 from lodkit.caffe2 import BatchGather, Gather
 from lodkit.jit import settings
-from lodkit.kernels.cpu.primitives.gather import ROW_BYTES, gather_kernel
+from lodkit.kernels.cpu.primitives.gather import ROW_BYTES, gather_kernel, take_rows
+from lodkit.lod.copy_runs import STREAM_BYTES
 
 DATA = np.arange(24.0).reshape(2, 4, 3)
 
@@ -126,6 +127,22 @@ def test_few_rows_of_a_table_that_is_not_aligned():
     table[:] = np.arange(24).reshape(4, 6)
     np.testing.assert_array_equal(lodkit.lookup_table(table, np.array([3, 1])), table[[3, 1]])
     assert not table.flags.aligned
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
+def test_one_row_of_a_strided_table(dtype):
+    """Its stride is longer than the row, and NumPy calls it contiguous all the same."""
+    columns = ROW_BYTES[0] // np.dtype(dtype).itemsize
+    table = np.arange(6 * columns).reshape(6, columns).astype(dtype)[2::2][:1]
+    ids = np.zeros(settings.fetch_from // columns + 3, np.int64)
+    assert table.strides[0] in ROW_BYTES and table.flags.c_contiguous
+    np.testing.assert_array_equal(lodkit.lookup_table(table, ids), table[ids])
+
+
+def test_one_long_row_of_a_strided_output():
+    base = np.zeros((3, STREAM_BYTES // 8))
+    assert take_rows(np.ones(base[:1].shape), np.zeros(1, np.int64), base[::2][:1]).base is base
+    np.testing.assert_array_equal(base[:, 0], [1, 0, 0])
 
 
 @pytest.mark.parametrize("row_bytes", [*ROW_BYTES, 60, 1024])

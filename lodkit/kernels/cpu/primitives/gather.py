@@ -91,7 +91,7 @@ def gather_loop(table, ids):
     """The loop of ``gather``, and what was chosen for these arrays."""
     rows = matrix(table)
     many = ids.size * rows.shape[1] >= settings.fetch_from
-    return choose_gather(many, rows.strides[0]), {"prefetch": f"{AHEAD} rows ahead"}
+    return choose_gather(many, rows.itemsize * rows.shape[1]), {"prefetch": f"{AHEAD} rows ahead"}
 
 
 def gather(table, ids, padding_idx, out=None, unchecked=False):
@@ -116,7 +116,8 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
             flat, target = flat.reshape(-1), out.reshape(ids.size, *table.shape[1:])
         source, target = matrix(source), matrix(target)
     args = source, flat, -1 if padding_idx is None else padding_idx, settings.chunk_rows, target
-    kernel = choose_gather(size >= settings.fetch_from, source.strides[0])
+    # The stride of a matrix of one row is any number.
+    kernel = choose_gather(size >= settings.fetch_from, source.itemsize * source.shape[1])
     if aligned and size < settings.parallel_from:
         kind = source.dtype
         bad = (kernel.entries.get(kind) or kernel.keep_entry(kind, *args))(*args)
@@ -141,7 +142,7 @@ def take_rows(data, rows, out=None):
     if not should_stream(out):
         return gather(data, rows, None, out)
     source, target = matrix(data), matrix(out)
-    _stream_rows(out.size, source, rows, target.strides[0], settings.chunk_rows, target)
+    _stream_rows(out.size, source, rows, out.nbytes // len(out), settings.chunk_rows, target)
     return out
 
 
