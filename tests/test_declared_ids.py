@@ -26,9 +26,14 @@ TAKEN = {
 
 
 @pytest.fixture
-def count(monkeypatch):
-    """An operator over ids whose launcher notes what it gets, and another over ids in a LoDTensor."""
+def own_operators(monkeypatch):
+    """Operators of a test are registered for that test."""
     monkeypatch.setattr(operators, "OPS", operators.Registry(lodkit.OPS))
+
+
+@pytest.fixture
+def count(own_operators):
+    """An operator over ids whose launcher notes what it gets, and another over ids in a LoDTensor."""
     got = []
 
     @lodkit.op(rowwise=True)
@@ -118,6 +123,59 @@ def test_other_ids_are_refused_each_time(count):
         with pytest.raises(lodkit.LoDLevelError, match=r"count takes one id a row, got ids of shape \(5, 2\)"):
             count(LoDTensor(np.stack([FLAT, FLAT], 1), [[2, 3]]))
     assert not got
+
+
+def test_a_selected_kernel_of_rows_refuses_sequences():
+    bags = LoDTensor(FLAT, [[2, 3]])
+    kernel = lodkit.OPS["lookup_table"].select(TABLE, bags)
+    np.testing.assert_array_equal(kernel(TABLE, FLAT.astype(np.int32)), TABLE[FLAT])
+    with pytest.raises(TypeError, match=r"a LoDTensor is not an array; use \.values"):
+        kernel(TABLE, bags)
+
+
+def test_ids_that_may_be_none_of_an_operator_without_attributes(own_operators):
+    @lodkit.op
+    def pick(values: Dense, positions: Dense | None = None, /) -> Dense:
+        """Rows at positions, or all of them."""
+        return values if positions is None else values[positions]
+
+    @pick.kernel("cpu", "cuda")
+    def pick_rows(on, values, ids: Ids, /):
+        assert ids is None or ids.dtype == np.int64
+        return values if ids is None else values[ids]
+
+    for _ in range(2):
+        np.testing.assert_array_equal(pick(FLAT), FLAT)
+        np.testing.assert_array_equal(pick(FLAT, np.array([2, 0])), FLAT[[2, 0]])
+        np.testing.assert_array_equal(pick(FLAT, np.array([2, 0], np.int32)), FLAT[[2, 0]])
+
+
+def test_attributes_may_have_any_names(own_operators):
+    @lodkit.op
+    def add_names(ids: Dense, /, *, function: int, convert_ids: int, launch: int) -> Dense:
+        """Add attributes that are called like what a compiled launcher names."""
+        return ids + (function + convert_ids + launch)
+
+    @add_names.kernel("cpu", "cuda")
+    def add_to_ids(on, ids: Ids, /, *, function, convert_ids, launch):
+        return ids + (function + convert_ids + launch)
+
+    for kind in (np.int64, np.int32):
+        found = add_names(np.array([1, 2], kind), function=10, convert_ids=20, launch=30)
+        np.testing.assert_array_equal(found, [61, 62])
+
+
+def test_ids_are_no_inputs_of_any_number(own_operators):
+    @lodkit.op
+    def first_of(*many: Dense) -> Dense:
+        """Return the first."""
+        return many[0]
+
+    with pytest.raises(ValueError, match="many: Ids is for one input, and first_of takes any number of many; convert"):
+
+        @first_of.kernel("cpu", "cuda")
+        def find_first(on, *many: Ids):
+            return many[0]
 
 
 def test_ids_are_declared_by_launchers_of_several_devices(count):

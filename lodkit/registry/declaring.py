@@ -60,6 +60,11 @@ def check_contract(op, contract, ids, devices):
             f'{op.name}.kernel: {ids[0]}: Ids is for launchers of several devices, @{op.name}.kernel("cpu", "cuda"), '
             f"got {devices[0]!r}; annotate the kind: LoDTensor, or Dense"
         )
+    if ids and op.variadic and list(op.inputs)[-1] in ids:
+        raise ValueError(
+            f"{op.name}.kernel: {ids[-1]}: Ids is for one input, and {op.name} takes any number of {ids[-1]}; convert "
+            f"each by on.integers"
+        )
     if contract is not None and devices != ("cpu",):
         raise ValueError(
             f'{op.name}.kernel: FewSequences and FewRows are for @{op.name}.kernel("cpu"), got '

@@ -75,7 +75,7 @@ class KernelTable(Members):
         for devices, function in self._shared:
             if device in devices:
                 offered = load(f"lodkit.kernels.{device}.primitives.device")
-                self._add_kernel(device, function, offered.launcher(take_any_ids(function, self.name)), skip=1)
+                self._add_kernel(device, function, offered.launcher(take_any_ids(function, self)), skip=1)
 
     def _add_kernel(self, device, function, launch, contract=None, skip=0):
         hints = typing.get_type_hints(function)

@@ -67,7 +67,8 @@ def gather_kernel(row_bytes=0):
 @functools.lru_cache(1024)
 def choose_gather(many, row_bytes):
     """The kernel for rows of so many bytes; ``many`` are worth one of their own."""
-    return gather_kernel(row_bytes if many and row_bytes in ROW_BYTES else 0)
+    # The cache of kernels keeps another one for an argument of 0.
+    return gather_kernel(row_bytes) if many and row_bytes in ROW_BYTES else gather_kernel()
 
 
 def rows_to_read(table, ids, padding_idx):
