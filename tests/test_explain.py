@@ -154,6 +154,14 @@ def test_inputs_that_are_converted_go_by_the_plan_of_arrays(monkeypatch):
     np.testing.assert_array_equal(lodkit.lookup_table(TABLE, np.array([1, 2])), expected)
 
 
+def test_packed_rows_are_explained_as_a_call_takes_them():
+    rows, bags = lodkit.quantize_rows(np.ones((5, 4), np.float32), bits=4), LoDTensor(np.array([4, 0]), [[2]])
+    for attrs in ({}, {"out": np.zeros((1, 4), np.float32)}):
+        explained = lodkit.quantized_embedding_bag.explain(rows, bags, **attrs)
+        assert explained.kernel.op is lodkit.quantized_embedding_bag
+        assert "rows: uint8[5, 6]" in str(explained)
+
+
 def test_the_first_call_keeps_a_parameter_in_a_tensor():
     x = LoDTensor(lodkit.parameter(np.arange(12.0).reshape(6, 2)), [[2, 4]])
     lodkit.sequence_reshape._plans.clear()

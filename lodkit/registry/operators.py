@@ -145,7 +145,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         taken, attrs = self.taken(inputs, attrs)
         self._check_attrs(attrs)
         self._check_needed(attrs)
-        kernel, few = self._select(inputs, attrs)
+        kernel, few = self._select(taken, attrs)
         if out is not None and kernel.contract:
             kernel = self._find(kernel.device, kernel.key).with_inputs(kernel.inputs)
         return explain_plan(self, taken, kernel.inputs, kernel, attrs, few)
