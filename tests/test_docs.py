@@ -17,6 +17,7 @@ import lodkit
 from lodkit.registry import operators
 
 DOCS = pathlib.Path(__file__).resolve().parents[1] / "docs"
+PACKAGE = pathlib.Path(lodkit.__file__).resolve().parent
 
 
 def script(name):
@@ -123,7 +124,7 @@ def test_the_optimizer_that_the_page_adds_is_the_one_that_is_there():
     blocks = re.findall(r"```text\n(.*?)```", (DOCS / "adding-an-optimizer.md").read_text(), re.DOTALL)
     files = ("ops/adam_optimizers.py", "kernels/common/optimizer_steps.py")
     for file, block in zip(files, blocks, strict=True):
-        text = re.sub(r"\n    >>> adabelief.*?\]\)", "", (DOCS.parent / "lodkit" / file).read_text(), flags=re.DOTALL)
+        text = re.sub(r"\n    >>> adabelief.*?\]\)", "", (PACKAGE / file).read_text(), flags=re.DOTALL)
         assert re.sub(r"\s+", " ", block) in re.sub(r"\s+", " ", text), f"the page differs from lodkit/{file}"
 
 
