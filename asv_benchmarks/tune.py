@@ -39,8 +39,11 @@ COPIES = (
     ("update_rows_ahead", "update", (16, 32, 48, 64, 96)),
     ("far_bytes", "copy", tuple(mib << 20 for mib in (8, 16, 32, 64))),
     ("cached_rows_ahead", "bags", (0, 8, 16, 24, 32)),
+    ("cached_level", "bags", (0, 3)),
+    ("cached_astride", "bags", (False, True)),
+    ("cached_row_bytes", "bags", (128, 0)),
     ("near_bytes", "bags", tuple(kib << 10 for kib in (0, 256, 512, 1024, 2048, 4096))),
-    ("mid_bytes", "bags", tuple(mib << 20 for mib in (0, 2, 4, 8))),
+    ("mid_bytes", "bags", tuple(mib << 20 for mib in (0, 2, 4, 8, 16))),
     ("shared_rows_ahead", "wide bags", (0, 24, 36, 48, 64)),
 )
 
@@ -83,12 +86,12 @@ def times(grid, width, calls, rounds):
 
 
 def best_choice(setting, matters, choices, fixed, quick):
-    """Return the best choice of a setting of processes, over three turns."""
+    """Return the best choice of a setting of processes, over three turns; of a smoke test, over one."""
     program = pathlib.Path(__file__).with_name("tune_copies.py")
     env = {**os.environ, "LODKIT_COMPARE_QUICK": "1" * quick}
     found = {choice: {} for choice in choices}
-    for choice in choices * 3:
-        given = [f"{name}={number}" for name, number in {**fixed, setting: choice}.items()]
+    for choice in choices * (1 if quick else 3):
+        given = [f"{name}={number:d}" for name, number in {**fixed, setting: choice}.items()]
         done = subprocess.run([sys.executable, program, *given], stdout=subprocess.PIPE, check=True, env=env)
         for name, seconds in json.loads(done.stdout).items():
             if name.startswith(matters):
@@ -152,6 +155,8 @@ def main(quick):
         f"rows_ahead={best.rows_ahead}, second_distance={best.second_distance}, "
         f"wide_second_distance={best.wide_second_distance}, "
         f"shared_rows_ahead={rest['shared_rows_ahead']}, cached_rows_ahead={rest['cached_rows_ahead']}, "
+        f"cached_level={rest['cached_level']}, cached_astride={rest['cached_astride']}, "
+        f"cached_row_bytes={rest['cached_row_bytes']}, "
         f"rows_in_order={rest['rows_in_order']}, numbers_ahead={rest['numbers_ahead']}, "
         f"sums_ahead={rest['sums_ahead']}, "
         f"strip_bytes={best.strip_bytes}, update_rows_ahead={rest['update_rows_ahead']}, "
