@@ -78,7 +78,8 @@ def bags(size, width=64, number=1000, batches=4, kind="uniform"):
 def main(given):
     """Set the settings, which modules of kernels take when they are first used, and time with them."""
     tuning.tuning = tuning.tuning._replace(**{name: int(number) for name, number in given.items()})
-    settings.near_bytes, settings.mid_bytes = tuning.tuning.near_bytes, tuning.tuning.mid_bytes
+    for name in ("near_bytes", "mid_bytes", "far_bytes"):
+        setattr(settings, name, getattr(tuning.tuning, name))
     assert not any(name.startswith("lodkit.kernels") or name.endswith("copy_runs") for name in sys.modules)
     found = {"update": least(update())} | {f"sums of rows, {width} wide": least(sums(width)) for width in (32, 64, 128)}
     found |= {f"maxima of {count} numbers": least(numbers(count, "max")) for count in (100, 1000)}
