@@ -132,22 +132,20 @@ CPUS = {
     ),
     # The first level pays where it keeps many misses under way: bags of 16, 32, 64 and 128 columns take 0.5, 0.5, 0.7
     # and 0.9 of the time that the second level, 64 rows ahead, takes. From 64 columns on, 24 kB ahead and again 16 rows
-    # ahead take 0.7 to 0.8 of the time of 12 kB by Zipf ids, 0.95 to 1.05 by uniform ones. To ask again 16 rows ahead
-    # takes 0.91 of the time of once with 16 and 32 columns, and of again 32 rows ahead with more. Two threads that ask
-    # for all lines of 128 columns are no faster than one where memory is busy; with every second line 36 rows ahead,
-    # bags of 96 to 256 columns take 0.75 to 0.95 of the time there, and 0.9 to 1.05 where it is not; bags of 64 would
-    # take 1.3 by Zipf ids, which want more rows ahead. In tables of up to half of the third level, all lines 16 to 24
-    # rows ahead into the first level, with the line that a row ends in, take 0.8 to 0.95 of the time that every second
-    # line takes, without it 0.95 to 1.05. Rows in order, 24 ahead and not 96: 0.92 to 0.95. Sums of 20 and 100 numbers
-    # out of memory, asked for 2,048 ahead, 0.3, of 1,000 1.1; maxima of up to 100, which touch their first number
-    # before, 1.1.
+    # ahead take 0.7 to 0.8 of the time of 12 kB by Zipf ids, 0.95 to 1.05 by uniform ones. Again 32 rows ahead, 0.85 to
+    # 0.95 of that by uniform ones. Two threads that ask for all lines of 128 columns are no faster than one where
+    # memory is busy; with every second line 36 rows ahead, bags of 96 to 256 columns take 0.75 to 0.95 of the time
+    # there, and 0.9 to 1.05 where it is not; bags of 64 would take 1.3 by Zipf ids, which want more rows ahead. In
+    # tables of up to half of the third level, all lines 16 to 24 rows ahead into the first level, with the line that a
+    # row ends in, take 0.8 to 0.95 of the time that every second line takes, without it 0.95 to 1.05. Rows in order, 24
+    # ahead and not 96: 0.92 to 0.95. Sums of 20 and 100 numbers out of memory, asked for 2,048 ahead, 0.3, of 1,000
+    # 1.1; maxima of up to 100, which touch their first number before, 1.1.
     "znver5": Tuning(
         level=3,
         bytes_ahead=24 << 10,
         wide_bytes_ahead=24 << 10,
         rows_ahead=128,
-        second_distance=16,
-        wide_second_distance=16,
+        wide_second_distance=32,
         shared_rows_ahead=36,
         cached_rows_ahead=24,
         cached_level=3,

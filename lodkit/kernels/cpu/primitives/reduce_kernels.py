@@ -148,8 +148,9 @@ def weight_of(weights, start, stop):
 
 @jitable(nrt=False)
 def has_bad_id(ids, start, stop, height):
-    """Whether some ids are no rows: a loop that LLVM vectorises, over ids that are read next. As unsigned numbers
-    negative ids are huge.
+    """Whether some ids are no rows: a loop that LLVM vectorises. As unsigned numbers negative ids are huge.
+
+    Ids that were just read are in the cache: looked at before, bags of 8 and 16 columns took 1.09 of the time (znver5).
     """
     bad = False
     for i in range(np.uint64(start), np.uint64(stop)):
@@ -249,13 +250,11 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
             segments, more = segments_in(offsets, chunk, c), False
             # Unsigned indices skip Numba's branch for negative ones, 0.3 ns a segment.
             stop = offsets[np.uint64(segments.start)]
-            if gather:
-                bad |= has_bad_id(ids, stop, offsets[np.uint64(segments.stop)], len(values))
             ahead, some = (distance, near_distance), (segments.start, segments.stop)
-            if not weighted and are_single(offsets, *some):
+            single = not weighted and are_single(offsets, *some)
+            if single:
                 sum_singles(values, ids, weights, padding, offsets, some, ahead, out)
-                continue
-            for s in segments:
+            for s in range(segments.start, segments.start if single else segments.stop):
                 start, stop = stop, offsets[np.uint64(s + 1)]
                 if stop - start > block:
                     more = True
@@ -272,6 +271,8 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
                 too_long |= sum_long(
                     values, ids, weights, padding, offsets, some, pad, divisor, chunk, block, ahead, out
                 )
+            if gather:
+                bad |= has_bad_id(ids, offsets[segments.start], offsets[segments.stop], len(values))
         return state_of(too_long, bad)
 
     return kernel
@@ -338,8 +339,6 @@ def segment_kernel(body, width, gather):
         columns, bad, too_long = out.shape[1], False, False
         for c in prange(offsets[-1] // chunk + 1):
             segments = segments_in(offsets, chunk, c)
-            if gather:
-                bad |= has_bad_id(ids, offsets[segments.start], offsets[segments.stop], len(values))
             for s in segments:
                 start, stop = offsets[s], offsets[s + 1]
                 if stop - start > TILE * chunk:
@@ -351,6 +350,8 @@ def segment_kernel(body, width, gather):
                 for at in range(0, columns, width):
                     j = min(at, columns - width)
                     body(values, ids, padding, s, start, stop, j, divisor, block, distance, near_distance, out)
+            if gather:
+                bad |= has_bad_id(ids, offsets[segments.start], offsets[segments.stop], len(values))
         return state_of(too_long, bad)
 
     return kernel
