@@ -136,10 +136,10 @@ CPUS = {
     # 0.95 of that by uniform ones. Two threads that ask for all lines of 128 columns are no faster than one where
     # memory is busy; with every second line 36 rows ahead, bags of 96 to 256 columns take 0.75 to 0.95 of the time
     # there, and 0.9 to 1.05 where it is not; bags of 64 would take 1.3 by Zipf ids, which want more rows ahead. In
-    # tables of up to half of the third level, all lines 16 to 24 rows ahead into the first level, with the line that a
-    # row ends in, take 0.8 to 0.95 of the time that every second line takes, without it 0.95 to 1.05. Rows in order, 24
-    # ahead and not 96: 0.92 to 0.95. Sums of 20 and 100 numbers out of memory, asked for 2,048 ahead, 0.3, of 1,000
-    # 1.1; maxima of up to 100, which touch their first number before, 1.1.
+    # tables of up to a quarter of the third level, all lines 16 to 24 rows ahead into the first level, with the line
+    # that a row ends in, take 0.8 to 0.95 of the time that every second line takes, without it 0.95 to 1.05. Rows in
+    # order, 24 ahead and not 96: 0.92 to 0.95. Sums of 20 and 100 numbers out of memory, asked for 2,048 ahead, 0.3, of
+    # 1,000 1.1; maxima of up to 100, which touch their first number before, 1.1.
     "znver5": Tuning(
         level=3,
         bytes_ahead=24 << 10,
@@ -155,7 +155,7 @@ CPUS = {
         sums_ahead=2048,
         strip_bytes=1024,
         near_bytes=1 << 20,
-        mid_bytes=16 << 20,
+        mid_bytes=8 << 20,
     ),
     # The first level is slower by a third. To ask again 16 rows ahead takes 0.8 of the time with 16 and 32 columns and
     # 0.63 to 0.7 with more by uniform ids, 0.8 to 1.0 by Zipf ids. Rows in order, 16 ahead and not 96: 0.85 with 64 and
