@@ -51,15 +51,16 @@ def flat_kernel(reduce):
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
                 start, stop = offsets[s], offsets[s + 1]
-                if stop - start > TILE * chunk:
-                    too_long = True
-                    continue
                 if first and start == stop:
                     simd.store(out, s, 0, simd.full(out, 1, pad))
                     continue
                 result = simd.widen(run(numbers, start, min(start + many, stop), distance))
-                for at in range(start + many, stop, many):
-                    result = step(result, simd.widen(run(numbers, at, min(at + many, stop), distance)))
+                if stop - start > many:
+                    # A tile takes the segment's place later. Left out by ``continue``, others took 1.1 of the time.
+                    is_tile = stop - start > TILE * chunk
+                    too_long |= is_tile
+                    for at in range(start + many, start if is_tile else stop, many):
+                        result = step(result, simd.widen(run(numbers, at, min(at + many, stop), distance)))
                 total = simd.lane(simd.narrow(out, divide_total(result, float(stop - start), divisor)), 0)
                 # Without a branch, where possible: 0.8 of the time with many empty segments.
                 simd.store(out, s, 0, simd.full(out, 1, pad if start == stop else total))
@@ -109,15 +110,15 @@ def flat_logsumexp_kernel():
         for c in prange(offsets[-1] // chunk + 1):
             for s in segments_in(offsets, chunk, c):
                 start, stop = offsets[s], offsets[s + 1]
-                if stop - start > TILE * chunk:
-                    too_long = True
-                    continue
                 if start == stop:
                     simd.store(out, s, 0, simd.full(out, 1, pad))
                     continue
                 if stop - start <= SHORT_LANES:
                     shift = simd.zero_nonfinite(largest_few(numbers, start, stop))
                     whole = total_few(numbers, start, stop, shift, block)
+                elif stop - start > TILE * chunk:
+                    too_long = True
+                    continue
                 else:
                     shift = simd.zero_nonfinite(largest(numbers, start, stop))
                     whole = total(numbers, start, stop, shift, block)

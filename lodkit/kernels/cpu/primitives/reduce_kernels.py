@@ -210,34 +210,25 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
         return weight_of(weights, start, stop) if weighted and divisor != Divisor.NOTHING else float(stop - start)
 
     @jitable(nrt=False)
-    def sum_long(values, ids, weights, padding, offsets, segments, pad, divisor, chunk, block, ahead, out):
-        """Reduce those of some segments that have more than a block."""
-        too_long = False
-        for s in range(*segments):
-            start, stop = offsets[s], offsets[s + 1]
-            if stop - start <= block:
-                continue
-            if stop - start > TILE * chunk:
-                too_long = True
-                continue
-            weight = weigh(weights, start, stop, divisor)
-            if weight == 0:
-                fill(out, s, pad)
-                continue
-            for at in range(0, out.shape[1], width):
-                j = min(at, out.shape[1] - width)
-                total = simd.widen(simd.full(values, width, zero))
-                for i in range(start, stop, block):
-                    part = sum_block(values, ids, weights, padding, i, min(i + block, stop), j, *ahead)
-                    total = step(total, simd.widen(part))
-                simd.store(out, s, j, divide_total(total, weight, divisor))
-        return too_long
+    def sum_long(values, ids, weights, padding, s, start, stop, pad, divisor, block, ahead, out):
+        """Reduce a segment of more than a block."""
+        weight = weigh(weights, start, stop, divisor)
+        if weight == 0:
+            fill(out, s, pad)
+            return
+        for at in range(0, out.shape[1], width):
+            j = min(at, out.shape[1] - width)
+            total = simd.widen(simd.full(values, width, zero))
+            for i in range(start, stop, block):
+                part = sum_block(values, ids, weights, padding, i, min(i + block, stop), j, *ahead)
+                total = step(total, simd.widen(part))
+            simd.store(out, s, j, divide_total(total, weight, divisor))
 
     @jitable(nrt=False)
-    def sum_singles(values, ids, weights, padding, offsets, segments, ahead, out):
+    def sum_singles(values, ids, weights, padding, offsets, first, last, ahead, out):
         """Reduce segments of one row each, by whose weight 1 nothing is divided."""
-        before = offsets[segments[0]] - segments[0]
-        for s in range(*segments):
+        before = offsets[first] - first
+        for s in range(first, last):
             for at in range(0, out.shape[1], width):
                 j = min(at, out.shape[1] - width)
                 total = sum_block(values, ids, weights, padding, before + s, before + s + 1, j, *ahead)
@@ -247,30 +238,33 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
         columns, bad, too_long = out.shape[1], False, False
         for c in prange(offsets[-1] // chunk + 1):
-            segments, more = segments_in(offsets, chunk, c), False
-            # Unsigned indices skip Numba's branch for negative ones, 0.3 ns a segment.
-            stop = offsets[np.uint64(segments.start)]
-            ahead, some = (distance, near_distance), (segments.start, segments.stop)
-            single = not weighted and are_single(offsets, *some)
-            if single:
-                sum_singles(values, ids, weights, padding, offsets, some, ahead, out)
-            for s in range(segments.start, segments.start if single else segments.stop):
-                start, stop = stop, offsets[np.uint64(s + 1)]
-                if stop - start > block:
-                    more = True
-                    continue
-                weight = weigh(weights, start, stop, divisor)
-                if start == stop or weight == 0:
-                    fill(out, s, pad)
-                    continue
-                for at in range(0, columns, width):
-                    j = min(at, columns - width)
-                    total = sum_block(values, ids, weights, padding, start, stop, j, distance, near_distance)
-                    simd.store(out, s, j, divide_total(total, weight, divisor))
-            if more:
-                too_long |= sum_long(
-                    values, ids, weights, padding, offsets, some, pad, divisor, chunk, block, ahead, out
-                )
+            segments = segments_in(offsets, chunk, c)
+            s, last, ahead = segments.start, segments.stop, (distance, near_distance)
+            if not weighted and are_single(offsets, s, last):
+                sum_singles(values, ids, weights, padding, offsets, s, last, ahead, out)
+                s = last
+            while s < last:
+                # Unsigned indices skip Numba's branch for negative ones, 0.3 ns a segment.
+                start, stop = offsets[np.uint64(s)], offsets[np.uint64(s + 1)]
+                while stop - start <= block:
+                    weight = weigh(weights, start, stop, divisor)
+                    if start == stop or weight == 0:
+                        fill(out, s, pad)
+                    else:
+                        for at in range(0, columns, width):
+                            j = min(at, columns - width)
+                            total = sum_block(values, ids, weights, padding, start, stop, j, distance, near_distance)
+                            simd.store(out, s, j, divide_total(total, weight, divisor))
+                    s += 1
+                    if s == last:
+                        break
+                    start, stop = stop, offsets[np.uint64(s + 1)]
+                else:
+                    if stop - start > TILE * chunk:
+                        too_long = True
+                    else:
+                        sum_long(values, ids, weights, padding, s, start, stop, pad, divisor, block, ahead, out)
+                    s += 1
             if gather:
                 bad |= has_bad_id(ids, offsets[segments.start], offsets[segments.stop], len(values))
         return state_of(too_long, bad)
