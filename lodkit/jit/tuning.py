@@ -38,6 +38,9 @@ class Tuning(NamedTuple):
     shared_rows_ahead : int
         Rows between a prefetch and its use where several threads read rows of ``SHARED`` bytes and more by ids: of
         every second cache line of a row, and of all lines again. 0 for the prefetches of one thread.
+    single_rows_ahead : int
+        Rows between a prefetch into the first level and the use of a row of one or two cache lines, where each bag has
+        one row and tables exceed the caches; 0 for the prefetches of other bags.
     cached_rows_ahead : int
         Rows between a prefetch of a row by its id and its use, where the second-level or the third-level cache holds
         the table; 0 for none.
@@ -75,6 +78,7 @@ class Tuning(NamedTuple):
     second_distance: int = 0
     wide_second_distance: int = 0
     shared_rows_ahead: int = 0
+    single_rows_ahead: int = 0
     cached_rows_ahead: int = 0
     cached_level: int = 0
     cached_astride: bool = False
@@ -167,9 +171,10 @@ CPUS = {
         rows_ahead=128,
         second_distance=16,
         wide_second_distance=16,
+        single_rows_ahead=32,
         cached_rows_ahead=16,
         cached_level=3,
-        mid_bytes=16 << 20,
+        mid_bytes=8 << 20,
         rows_in_order=16,
         strip_bytes=1024,
     ),

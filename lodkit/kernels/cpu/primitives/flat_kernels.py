@@ -9,17 +9,18 @@ import numpy as np
 from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS
 from ....jit.tuning import tuning
-from .reduce_kernels import TILE, TOO_LONG, divide_total
+from .reduce_kernels import FIRST_LEVEL, TILE, TOO_LONG, divide_total
 
 # Numbers taken at a time, in segments of up to SHORT_LANES and in longer ones.
 SHORT_LANES, LANES = 32, 64
-# Prefetched into the second level, numbers take 1.05 to 1.15 times as long (emeraldrapids).
-FIRST_LEVEL = 3
 
 
 @functools.cache
 def flat_kernel(reduce):
-    """Kernel for numbers in order, of one dimension. It takes ``pad`` as a number, not as bits of float16."""
+    """Kernel for numbers in order, of one dimension. It takes ``pad`` as a number, not as bits of float16.
+
+    Prefetched into the second level, numbers take 1.05 to 1.15 times as long (emeraldrapids).
+    """
     reducer = REDUCERS[reduce]
     step, zero = simd.STEPS[reducer.step], reducer.start
     first = zero is None

@@ -15,11 +15,14 @@ import numpy as np
 
 from ....jit import jitable, njit, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
+from ....jit.tuning import tuning
 from .templates import fill
 
 #: Functions of vectors and numbers, of which Numba makes one version without reference counts.
 inline_without_nrt = jitable(inline=True, nrt=False)
 TILE = 16  # chunks in a tile of a long segment
+FIRST_LEVEL = 3  # LLVM's number of that cache
+NARROW = 32  # columns of a row of two cache lines of float32
 # Of several threads' states the largest is that of a call.
 TOO_LONG, BAD_IDS = 1, 2
 
@@ -186,6 +189,8 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
     """
     reducer, row_of, bound = REDUCERS[reduce], access(width, gather, prefetch), bound_row(gather)
     step, zero, rows_left = simd.STEPS[reducer.step], reducer.start, rows_left_by(gather)
+    single = tuning.single_rows_ahead if prefetch.again and width <= NARROW else 0
+    read_single = row_reader(width, gather, Prefetch(FIRST_LEVEL) if single else prefetch)
 
     @inline_without_nrt
     def sum_block(values, ids, weights, padding, start, stop, j, distance, near_distance):
@@ -225,14 +230,19 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
             simd.store(out, s, j, divide_total(total, weight, divisor))
 
     @jitable(nrt=False)
-    def sum_singles(values, ids, weights, padding, offsets, first, last, ahead, out):
-        """Reduce segments of one row each, by whose weight 1 nothing is divided."""
+    def sum_singles(values, ids, padding, offsets, first, last, block, ahead, out):
+        """Reduce segments of one row each, by whose weight 1 nothing is divided. A sum of -0.0 is 0.0, so rows are no
+        copies.
+        """
         before = offsets[first] - first
-        for s in range(first, last):
-            for at in range(0, out.shape[1], width):
-                j = min(at, out.shape[1] - width)
-                total = sum_block(values, ids, weights, padding, before + s, before + s + 1, j, *ahead)
-                simd.store(out, s, j, total)
+        for at in range(first, last, block):
+            stop = min(at + block, last)
+            distance, near_distance = rows_left(values, ids, before + stop, single or ahead[0], ahead[1])
+            for s in range(at, stop):
+                for left in range(0, out.shape[1], width):
+                    j = min(left, out.shape[1] - width)
+                    x = read_single(values, ids, padding, before + s, j, distance, near_distance)
+                    simd.store(out, s, j, step(simd.full(values, width, zero), x))
 
     @parallel_kernel
     def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
@@ -241,7 +251,7 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
             segments = segments_in(offsets, chunk, c)
             s, last, ahead = segments.start, segments.stop, (distance, near_distance)
             if not weighted and are_single(offsets, s, last):
-                sum_singles(values, ids, weights, padding, offsets, s, last, ahead, out)
+                sum_singles(values, ids, padding, offsets, s, last, block, ahead, out)
                 s = last
             while s < last:
                 # Unsigned indices skip Numba's branch for negative ones, 0.3 ns a segment.
