@@ -2,8 +2,9 @@
 
     python asv_benchmarks/compare.py [--threads 1,2] [--only REGEX] [--quick] [--json FILE] [--device cuda]
 
-Rows give the minimum and median of each implementation in milliseconds, the ratio to a memcpy where memory-bound, and
-lodkit's speedup over the best peer (of minima). Batches rotate, so that no implementation finds another's rows cached.
+Rows give the minimum and median of each implementation in milliseconds, the ratio to a memcpy where memory-bound, the
+share of what the memory allows (``limits.py``), and lodkit's speedup over the best peer (of minima). Batches rotate, so
+that no implementation finds another's rows cached.
 """
 
 from __future__ import annotations

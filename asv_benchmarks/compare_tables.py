@@ -82,7 +82,7 @@ def ids():
     measure("lengths_top_k of 5, 100k values", calls)
 
 
-def _torch_bags(table, bags, bits):
+def torch_bags(table, bags, bits):
     name = "byte" if bits == 8 else f"{bits}bit"
     packed = getattr(torch.ops.quantized, f"embedding_bag_{name}_prepack")(torch.from_numpy(table))
     run = getattr(torch.ops.quantized, f"embedding_bag_{name}_rowwise_offsets")
@@ -122,7 +122,7 @@ def quantized():
             "lodkit, float32 table": lambda r, t=unpacked: lodkit.embedding_bag(t, bags[r % BATCHES]),
         }
         if torch:
-            calls["torch"] = _torch_bags(table, bags, bits)
+            calls["torch"] = torch_bags(table, bags, bits)
         if fbgemm:
             calls["fbgemm"] = _fbgemm_bags(bags, bits)
         measure(f"bags of {bits} bits", calls)

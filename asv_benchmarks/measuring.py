@@ -45,8 +45,9 @@ def fresh(grad):
     return lodkit.SelectedRows(grad.rows, grad.value, grad.height)
 
 
-def measure(name, calls, traffic=None, inner=1, rounds=ROUNDS):
-    """Time {implementation: call(round)}, lodkit's first. Results must agree to 1e-3.
+def measure(name, calls, traffic=None, inner=1, rounds=ROUNDS, limit=None):
+    """Time {implementation: call(round)}, lodkit's first. Results must agree to 1e-3. ``traffic`` are the bytes of a
+    copy to compare with, ``limit`` the milliseconds in which memory could move what a call moves (``limits.py``).
 
     Implementations take three turns of ``rounds / 3`` calls and at least 40 ms. The first calls after another's find
     threads asleep, and a CPU whose prefetching adapts to what runs: on znver4 bags of a NumPy table take 3.2 ms after
@@ -69,10 +70,11 @@ def measure(name, calls, traffic=None, inner=1, rounds=ROUNDS):
     best = {label: min(t) for label, t in times.items()}
     copy = memcpy(traffic) if traffic else None
     found = {label: [rounded(best[label]), rounded(np.median(t))] for label, t in times.items()}
-    rows.append({"name": name, "times": found, "memcpy": copy and rounded(copy)})
+    rows.append({"name": name, "times": found, "memcpy": copy and rounded(copy), "limit": limit and rounded(limit)})
     mine, *peers = best
     for label in best:
-        share = f"  {best[label] / copy:6.2f} memcpy" if copy else ""
+        share = f"  {best[label] / copy:6.2f} memcpy" if copy else f"  {limit / best[label]:6.2f}" if limit else ""
+        share += " of the limit" if limit else ""
         print(f"  {name:44} {label:24} min {best[label]:9.4f}  median {np.median(times[label]):9.4f} ms{share}")
     if peers:
         ratios[name] = min(best[p] for p in peers) / best[mine]

@@ -44,6 +44,7 @@ def cells(row):
         return ["", "", ""]
     (_, (mine, _)), *peers = row["times"].items()
     own = shown(mine) + (f" ({mine / row['memcpy']:.2f} memcpy)" if row["memcpy"] else "")
+    own += f" ({row['limit'] / mine:.2f} of the limit)" if row.get("limit") else ""
     if not peers:
         return [own, "", ""]
     label, (theirs, _) = min(peers, key=lambda peer: peer[1][0])
