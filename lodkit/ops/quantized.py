@@ -109,12 +109,11 @@ def prepare_quantize(table, bits, search):
     return *table.shape[:-1], check_columns(table.shape, bits)
 
 
-def prepare_bag(on, rows, ids, weights, bits, padding_idx):
-    """Check the inputs of a bag, whose ids have a row each. Returns its columns."""
+def prepare_bag(rows, ids, weights, bits, padding_idx):
+    """Check the inputs of a bag but whether its ids have a row each. Returns its columns."""
     columns, _ = check_packed(rows, bits)
     if rows.ndim != 2:
         raise ShapeMismatchError(f"rows have shape {tuple(rows.shape)}; a bag takes a matrix of packed rows")
-    on.ids_in_range(ids, len(rows))
     if weights is not None:
         check_weights(weights, len(ids), FLOAT, "sum")
     if padding_idx is not None:
@@ -266,7 +265,7 @@ def _rows_of(rows, ids, weights, bits, padding_idx):
     """Checked bags, and the unpacked row of each id."""
     bags = check_bag(ids)
     flat = plain.integers(bags.values, "ids")
-    prepare_bag(plain, rows, flat, weights, bits, padding_idx)
+    prepare_bag(rows, flat, weights, bits, padding_idx)
     return bags, lookup_table.definition(dequantize_rows.definition(rows, bits=bits), flat, padding_idx=padding_idx)
 
 

@@ -32,21 +32,24 @@ def dequantize_rows(on, rows, /, *, bits, out=None):
 @ops.quantized_embedding_bag.kernel("cpu", "cuda")
 def quantized_embedding_bag(on, rows, ids: Ids, weights, /, *, bits, pool, pad_value, padding_idx, out=None):
     flat, bags = ids
-    columns = ops.prepare_bag(on, rows, flat, weights, bits, padding_idx)
-    offsets, pad = bags._row_offsets(), pad_of(pad_value, FLOAT)
+    columns = ops.prepare_bag(rows, flat, weights, bits, padding_idx)
+    offsets, pad, checked = bags._row_offsets(), pad_of(pad_value, FLOAT), out is not None
+    if checked:
+        on.ids_in_range(flat, len(rows))
     out = on.output((len(offsets) - 1, columns), FLOAT, out, rows)
-    out = on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, pad, bits, out)
+    out = on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, pad, bits, out, checked)
     return ops.with_outer_levels(bags, -1, out)
 
 
 @ops.quantized_embedding_bag_weights_grad.kernel("cpu", "cuda")
 def quantized_embedding_bag_weights_grad(on, rows, ids: Ids, grad, weights, /, *, bits, pool, padding_idx):
     flat, bags = ids
-    columns = ops.prepare_bag(on, rows, flat, weights, bits, padding_idx)
+    columns = ops.prepare_bag(rows, flat, weights, bits, padding_idx)
+    on.ids_in_range(flat, len(rows))
     offsets, means = bags._row_offsets(), None
     if pool == "mean":
         means = on.output((len(offsets) - 1, columns), FLOAT, None, rows)
-        on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, FLOAT.type(0), bits, means)
+        on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, FLOAT.type(0), bits, means, True)
     taken = on.output((len(flat), columns), FLOAT, None, rows)
     on.quantized.unpack(rows, flat, padding_idx, bits, taken)
     return on.weights_grad(taken, None, None, offsets, weights, means, grad, pool)

@@ -11,13 +11,22 @@ import functools
 import numpy as np
 
 from ...arrays import matrix, native
+from ...arrays.ids import ids_in_range
 from ...jit import jitable, parallel_kernel, prange, segments_in, settings, simd
 from ...lod.packed_rows import PARAMS_BYTES
 from ..common.codes import coder, greedy, grid
 from .primitives.gather import NO_WEIGHTS
 from .primitives.gradients import NO_IDS
 from .primitives.reduce import choose_prefetch, reach_of
-from .primitives.reduce_kernels import access, bound_row, inline_without_nrt, rows_left_by, weight_of
+from .primitives.reduce_kernels import (
+    access,
+    bound_row,
+    has_bad_id,
+    inline_without_nrt,
+    rows_left_by,
+    state_of,
+    weight_of,
+)
 from .primitives.templates import fill
 
 STRIP = 64  # lanes of a vector that is used once
@@ -133,7 +142,7 @@ def _block_sum(bits, width, weighted, prefetch):
 
 @functools.cache
 def bag_kernel(bits, width, weighted, prefetch):
-    """Make the kernel that looks up and pools. Bags of one block go first, as in ``sum_kernel``."""
+    """Make the kernel that looks up and pools. Bags of one block have a loop without calls, as in ``sum_kernel``."""
     each, block_sum = 8 // bits, _block_sum(bits, width, weighted, prefetch)
 
     @inline_without_nrt
@@ -149,45 +158,45 @@ def bag_kernel(bits, width, weighted, prefetch):
         simd.store(out, s, j, simd.transpose(total, each))
 
     @jitable(nrt=False)
-    def pool_long(rows, ids, weights, padding, offsets, segments, divides, pad, block, ahead, out):
-        """Pool those of some bags that have more than a block, in double precision."""
-        for s in range(*segments):
-            start, stop = offsets[s], offsets[s + 1]
-            if stop - start <= block:
-                continue
-            divisor = divisor_of(weights, start, stop, divides)
-            if divisor == 0:
-                fill(out, s, pad)
-                continue
-            for at in range(0, out.shape[1], width):
-                j, total = min(at, out.shape[1] - width), simd.widen(simd.full(out, width, 0.0))
-                for i in range(start, stop, block):
-                    part = block_sum(rows, ids, weights, padding, i, min(i + block, stop), j // each, *ahead, out)
-                    total = simd.add(total, simd.widen(part))
-                put(out, s, j, total, divisor)
+    def pool_long(rows, ids, weights, padding, s, start, stop, divides, pad, block, ahead, out):
+        """Pool a bag of more than a block, in double precision."""
+        divisor = divisor_of(weights, start, stop, divides)
+        if divisor == 0:
+            fill(out, s, pad)
+            return
+        for at in range(0, out.shape[1], width):
+            j, total = min(at, out.shape[1] - width), simd.widen(simd.full(out, width, 0.0))
+            for i in range(start, stop, block):
+                part = block_sum(rows, ids, weights, padding, i, min(i + block, stop), j // each, *ahead, out)
+                total = simd.add(total, simd.widen(part))
+            put(out, s, j, total, divisor)
 
     @parallel_kernel
     def kernel(rows, ids, weights, padding, offsets, divides, pad, chunk, block, distance, near_distance, out):
-        columns = out.shape[1]
+        columns, ahead, bad = out.shape[1], (distance, near_distance), False
         for c in prange(offsets[-1] // chunk + 1):
-            segments, more = segments_in(offsets, chunk, c), False
-            stop = offsets[np.uint64(segments.start)]
-            for s in segments:
-                start, stop = stop, offsets[np.uint64(s + 1)]
-                if stop - start > block:
-                    more = True
-                    continue
-                divisor = divisor_of(weights, start, stop, divides)
-                if start == stop or divisor == 0:
-                    fill(out, s, pad)
-                    continue
-                for at in range(0, columns, width):
-                    j = min(at, columns - width)
-                    taken = rows, ids, weights, padding, start, stop, j // each, distance, near_distance, out
-                    put(out, s, j, block_sum(*taken), divisor)
-            if more:
-                some, ahead = (segments.start, segments.stop), (distance, near_distance)
-                pool_long(rows, ids, weights, padding, offsets, some, divides, pad, block, ahead, out)
+            segments = segments_in(offsets, chunk, c)
+            s, last = segments.start, segments.stop
+            while s < last:
+                start, stop = offsets[np.uint64(s)], offsets[np.uint64(s + 1)]
+                while stop - start <= block:
+                    divisor = divisor_of(weights, start, stop, divides)
+                    if start == stop or divisor == 0:
+                        fill(out, s, pad)
+                    else:
+                        for at in range(0, columns, width):
+                            j = min(at, columns - width)
+                            taken = rows, ids, weights, padding, start, stop, j // each, distance, near_distance, out
+                            put(out, s, j, block_sum(*taken), divisor)
+                    s += 1
+                    if s == last:
+                        break
+                    start, stop = stop, offsets[np.uint64(s + 1)]
+                else:
+                    pool_long(rows, ids, weights, padding, s, start, stop, divides, pad, block, ahead, out)
+                    s += 1
+            bad |= has_bad_id(ids, offsets[segments.start], offsets[segments.stop], len(rows))
+        return state_of(False, bad)
 
     return kernel
 
@@ -234,8 +243,12 @@ def unpack(rows, ids, padding_idx, bits, out):
     return out
 
 
-def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
-    """Add up the rows of every bag, or average them. Ids are in range, as far as other threads let them be."""
+def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out, checked):
+    """Add up the rows of every bag, or average them. Ids outside the rows raise, if they were not ``checked``; those
+    that other threads write meanwhile are clamped.
+    """
+    if not (checked or (out.size and len(rows))):
+        ids_in_range(ids, len(rows))
     if not out.size:
         return out
     columns, weighted = out.shape[1], weights is not None
@@ -246,9 +259,11 @@ def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
     sizes = settings.chunk_rows, settings.block_rows, *ahead
     args = rows, ids, weights, padding, offsets, pool == "mean", pad, *sizes, out
     if work < settings.parallel_from:
-        (kernel.entries.get(None) or kernel.keep_entry(None, *args))(*args)
+        state = (kernel.entries.get(None) or kernel.keep_entry(None, *args))(*args)
     else:
-        kernel(work, *args)
+        state = kernel(work, *args)
+    if state and not checked:
+        ids_in_range(ids, len(rows))
     return out
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...arrays.cuda import convert, fill, launch
+from ...arrays.cuda import checked_ids, convert, fill, launch
 from ...arrays.cuda import copy_elements as copy_elements
 from ...ops.quantized import FLOAT, PARAMS
 from .primitives.offsets import offsets_like
@@ -45,8 +45,12 @@ def unpack(rows, ids, padding_idx, bits, out):
     return out
 
 
-def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out):
-    """Add up the rows of every bag, or average them; those of a long bag in tiles, as in other reductions."""
+def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out, checked):
+    """Add up the rows of every bag, or average them; those of a long bag in tiles, as in other reductions. Ids outside
+    the rows raise, if they were not ``checked``.
+    """
+    if not checked:
+        checked_ids(ids, len(rows))
     if not ids.size:
         fill(out, pad)
     if not ids.size or not out.size:

@@ -183,8 +183,9 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
     """Kernel of a reducer that adds up, or multiplies.
 
     A block of rows is summed in the type of the values, more of them in double precision. Segments of one block, the
-    usual case, go first: around a call the registers of their loop would be spilled. Those of more than TILE chunks
-    are left out. Chunks of single rows, as a look-up of one id a bag has, have a loop of their own: 0.6 of the time
+    usual case, have a loop without calls, around which its registers would be spilled. Longer ones are reduced in their
+    place: after all others, rows in order took 1.15 of the time (znver4). Those of more than TILE chunks are left out.
+    Chunks of single rows, as a look-up of one id a bag has, have a loop of their own: 0.6 of the time
     (znver5).
     """
     reducer, row_of, bound = REDUCERS[reduce], access(width, gather, prefetch), bound_row(gather)
