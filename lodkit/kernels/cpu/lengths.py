@@ -72,7 +72,7 @@ def lengths_top_k(values, lengths, /, *, k):
     positions = np.empty((len(offsets) - 1, k), np.int64)
     top = arrays.output(positions.shape, dtype)
     largest(len(values), plain(values), offsets, positions)
-    gather_kernel()(top.size, matrix(values), positions.reshape(-1), -1, settings.chunk_rows, matrix(top.reshape(-1)))
+    gather_kernel(0)(top.size, matrix(values), positions.reshape(-1), -1, settings.chunk_rows, matrix(top.reshape(-1)))
     _shift(positions, offsets, -1, positions)
     return top, positions
 

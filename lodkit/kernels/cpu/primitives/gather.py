@@ -33,7 +33,7 @@ def _copy_numbers(table, ids, padding, out):
 
 
 @functools.cache
-def gather_kernel(row_bytes=0):
+def gather_kernel(row_bytes):
     """Make the kernel of ``out[i] = table[ids[i]]``, zeros where the id is ``padding`` or no row; arrays have one type.
 
     The kernel returns whether ids are no rows. Of rows of ``row_bytes`` a copy is a few moves, for which one of any
@@ -67,8 +67,7 @@ def gather_kernel(row_bytes=0):
 @functools.lru_cache(1024)
 def choose_gather(many, row_bytes):
     """The kernel for rows of so many bytes; ``many`` are worth one of their own."""
-    # The cache of kernels keeps another one for an argument of 0.
-    return gather_kernel(row_bytes) if many and row_bytes in ROW_BYTES else gather_kernel()
+    return gather_kernel(row_bytes if many and row_bytes in ROW_BYTES else 0)
 
 
 def rows_to_read(table, ids, padding_idx):
