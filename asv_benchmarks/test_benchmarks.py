@@ -65,4 +65,20 @@ def test_recorded_results_name_the_cpu_alone():
         assert not re.search(r"/(home|root|tmp|usr|work)\b", file.read_text())
 
 
+def test_limits_go_by_the_level_that_holds_what_is_touched(tmp_path, monkeypatch):
+    limits = importlib.import_module("limits")
+    for at, (kind, size) in enumerate((("Data", "32K"), ("Instruction", "32K"), ("Unified", "1M"), ("Unified", "8M"))):
+        (tmp_path / f"index{at}").mkdir()
+        (tmp_path / f"index{at}" / "type").write_text(kind + "\n")
+        (tmp_path / f"index{at}" / "size").write_text(size + "\n")
+    sizes = limits.cache_sizes(tmp_path)
+    assert sizes == (32 << 10, 1 << 20, 8 << 20)
+    assert limits.cache_sizes(tmp_path / "none") == limits.USUAL_BYTES
+    monkeypatch.setattr(limits, "cache_sizes", lambda: sizes)
+    assert [limits.level_of(n) for n in (1, 32 << 10, (32 << 10) + 1, 8 << 20, 9 << 20)] == [0, 0, 1, 2, 3]
+    monkeypatch.setattr(limits, "bandwidth", (4e9, 3e9, 2e9, 1e9).__getitem__)
+    assert limits.least_milliseconds(2_000_000, 9 << 20) == pytest.approx(2)
+    assert limits.least_milliseconds(2_000_000, 1 << 20) == pytest.approx(2 / 3)
+
+
 KINDS = ("time", "timeraw", "peakmem", "track")
