@@ -67,6 +67,8 @@ class Plan:
         The byte order of the values is another one.
     code : callable or None
         The compiled kernel, which looks at no types, from the first call on.
+    group_code : callable or None
+        The same of the kernel for groups of tables, of ``reduce_columns``.
     pad : tuple
         The last pad value, and what the kernel takes for it.
     flat : bool
@@ -77,7 +79,7 @@ class Plan:
 
     __slots__ = (
         *("dtype", "total_dtype", "kernel", "divisor", "distance", "near_distance"),
-        *("adapt", "copies", "code", "pad", "flat", "lanes"),
+        *("adapt", "copies", "code", "group_code", "pad", "flat", "lanes"),
     )
 
     def __init__(self, kind, ndim, columns, reduce, dtype, weights, gather, few, reach):
@@ -92,7 +94,8 @@ class Plan:
         if kind in AS_THEY_ARE and self.dtype in AS_THEY_ARE and ndim < 3:
             self.adapt = None if ndim == 2 - self.flat else flatten if self.flat else add_axis
         self.lanes = 1 if reduce in ENDS else width
-        self.code, self.pad = None, (None, None)
+        self.code = self.group_code = None
+        self.pad = None, None
 
     def keep_pad(self, pad_value):
         """Convert a pad value to what the kernel takes: float16 as bits, or as float32 where it takes numbers."""
