@@ -28,5 +28,5 @@ SAMPLES = {
         ((*PAIR, BAGS[1], BAGS[1]), {"tables": [0, 1]}),
         ((reals(0, 2), PAIR[0], BAGS[2], BAGS[2]), {"tables": [0, 1]}),
         ((reals(6, 0), PAIR[0], BAGS[0], BAGS[0]), {"tables": [0, 1]}),
-    ],
+    ]
 }

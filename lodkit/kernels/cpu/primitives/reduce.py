@@ -169,7 +169,8 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
         columns, result_shape = math.prod(shape[1:]), (segments, *shape[1:])
     size = (segments if reduce in ENDS else ids.size if gather else shape[0]) * columns
     # Without a call of ``reach_of`` few numbers take 0.1 us less.
-    few, reach = size < settings.parallel_from, reach_of(values, size, gather) if size >= settings.fetch_from else None
+    few = size < settings.parallel_from
+    reach = reach_of(values.nbytes, size, gather) if size >= settings.fetch_from else None
     key = kind, ndim, columns, reduce, dtype, of_weights, gather, few, reach
     plan = plans.get(key) or keep_plan(key)
     if gather and (not shape[0] or (unchecked and (out is not None or reduce in ENDS))):
@@ -239,13 +240,13 @@ def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pa
     out[long] = quotient
 
 
-def reach_of(values, size, gather):
-    """Whether values exceed the first, the second and the third level of the cache, and whether threads may share a
-    reduction of ``size`` numbers by ids: what ``choose_prefetch`` goes by. None for few numbers.
+def reach_of(nbytes, size, gather):
+    """Whether so many bytes exceed the first, the second and the third level of the cache, and whether threads may share
+    a reduction of ``size`` numbers by ids: what ``choose_prefetch`` goes by. None for few numbers.
     """
     if size < settings.fetch_from:
         return None
-    nbytes, may_share = values.nbytes, gather and tuning.shared_rows_ahead > 0 and size >= settings.parallel_from
+    may_share = gather and tuning.shared_rows_ahead > 0 and size >= settings.parallel_from
     shares = may_share and limits.threads > 1
     return nbytes > settings.first_bytes, nbytes > settings.near_bytes, nbytes > settings.mid_bytes, shares
 
@@ -298,7 +299,7 @@ def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
     """The loop of ``reduce_into`` for these arrays, and what was chosen for them."""
     columns, gather, limit = matrix(values).shape[1], ids is not None, TILE * settings.chunk_rows
     size = (ids.size if gather else len(values)) * columns
-    few, reach = size < settings.parallel_from, reach_of(values, size, gather)
+    few, reach = size < settings.parallel_from, reach_of(values.nbytes, size, gather)
     of_weights = None if weights is None else weights.dtype
     plan = Plan(values.dtype, values.ndim, columns, reduce, None, of_weights, gather, few, reach)
     again = f" and {plan.near_distance}" if plan.near_distance else ""

@@ -64,8 +64,11 @@ def reduce_columns(bags, padding_idx, reduce, pad_value, dtype, out):
         As ``reduce_into`` takes them.
     out : array of shape (segments, columns)
         A new one: where an id is no row it is left half-written.
+
+    Many bags find a table where the others have left it in the caches: that of all tables says how rows are prefetched,
+    0.75 of the time of 26 tables of 640 KB (znver4).
     """
-    target, groups = matrix(out), {}
+    target, groups, all_bytes = matrix(out), {}, 0
     threads_from, fetch_from = settings.parallel_from, settings.fetch_from
     for column in bags.columns:
         k, table, ids, weights, offsets, start = column
@@ -75,7 +78,12 @@ def reduce_columns(bags, padding_idx, reduce, pad_value, dtype, out):
         if not (width and out.size):
             continue
         size = ids.size * width
-        few, reach = size < threads_from, reach_of(table, size, True) if size >= fetch_from else None
+        few, reach = size < threads_from, None
+        if not few:
+            all_bytes = all_bytes or sum(column[1].nbytes for column in bags.columns)
+            reach = reach_of(all_bytes, size, True)
+        elif size >= fetch_from:
+            reach = reach_of(table.nbytes, size, True)
         key = kind, width, few, reach, None if weights is None else weights.dtype
         if kind not in AS_THEY_ARE or table.flags.num & ALIGNED != ALIGNED:
             table, ids, padding = rows_to_read(table, ids, padding)
