@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from .. import ops
+from ..arrays import is_array
 from ..arrays.types import DenseLike, Values
 from ..base.loading import public
 from ..base.tracebacks import surface
 from ..lod import LoDTensor
-from .features import Features
 
 
 @public
@@ -72,6 +74,7 @@ def embedding_bags(
 
     Examples
     --------
+    >>> import numpy as np
     >>> items, users = np.array([[0., 1.], [2., 3.], [4., 5.]]), np.array([[10.], [20.]])
     >>> tables = {"clicked": items, "bought": items, "user": users}
     >>> columns = {
@@ -132,10 +135,9 @@ def list_columns(columns, names, what):
         where = f"{what} lacks {absent!r:.200}" if absent else f"{what} has {strange!r:.200}"
         remedy = "which tables has; add them" if absent else "which tables lacks; add their tables, or leave them out"
         raise ValueError(f"{where}, {remedy}")
-    if isinstance(columns, Features):
-        raise TypeError(f"{what} are Features; call features.pool(tables)")
     if not isinstance(columns, list | tuple):
-        raise TypeError(f"{what} must be a dictionary or a list, got {type(columns).__name__}")
+        hint = "; call features.pool(tables)" if hasattr(columns, "pool") else ""
+        raise TypeError(f"{what} must be a dictionary or a list, got {type(columns).__name__}{hint}")
     if names != [*range(len(names))]:
         raise TypeError(f"tables is a dictionary, and {what} a list; give both by name, or both in order")
     if len(columns) != len(names):
@@ -156,6 +158,7 @@ def split_columns(out, names, arrays):
     """The columns of each name."""
     found, stop = {}, 0
     for name, table in zip(names, arrays, strict=True):
-        start, stop = stop, stop + math.prod(table.shape[1:])
+        shape = table.shape if is_array(table) else np.shape(table)
+        start, stop = stop, stop + math.prod(shape[1:])
         found[name] = ops.slice_columns(out, ranges=[(start, stop)])
     return found

@@ -241,7 +241,7 @@ def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pa
 
 
 def reach_of(nbytes, size, gather):
-    """Whether so many bytes exceed the first, the second and the third level of the cache, and whether threads may share
+    """Whether so many bytes exceed the first, the second and third level of the cache, and whether threads may share
     a reduction of ``size`` numbers by ids: what ``choose_prefetch`` goes by. None for few numbers.
     """
     if size < settings.fetch_from:
