@@ -11,6 +11,7 @@ import numpy as np
 from .. import ops
 from ..arrays import is_array
 from ..arrays.types import DenseLike, Values
+from ..base.errors import LoDLevelError
 from ..base.loading import public
 from ..base.tracebacks import surface
 from ..lod import LoDTensor
@@ -20,7 +21,7 @@ from ..lod import LoDTensor
 @surface
 def embedding_bags(
     tables: Mapping[Any, DenseLike] | Sequence[DenseLike],
-    columns: Mapping[Any, LoDTensor] | Sequence[LoDTensor],
+    columns: Mapping[Any, LoDTensor] | Sequence[LoDTensor] | LoDTensor,
     weights: Mapping[Any, DenseLike] | Sequence[DenseLike] | None = None,
     *,
     pool: Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"] = "sum",
@@ -41,10 +42,11 @@ def embedding_bags(
         Tables ``(height, width)`` of one type, by the names of the *columns*: that of the items stands under each name
         of a column of items, ``{"clicked": items, "bought": items, "user": users}``. That array is one table, with one
         gradient. So one dictionary says which table a column reads, which widths the result has and in which order.
-    columns : dict of name to LoDTensor, or list
+    columns : dict of name to LoDTensor, list, or LoDTensor of two levels
         Ids of one level, a bag for every row of the result; empty ones too. Of the same names, in any order: the order
         of a batch must not decide where a model finds its columns. ``LoDTensor.from_torch`` makes such a dictionary of
-        TorchRec's KeyedJaggedTensor.
+        TorchRec's KeyedJaggedTensor. The outer sequences of a LoDTensor are the columns in the order of ``tables``; it
+        has no weights.
     weights : dict of name to array, or list, optional
         One number per id, of all columns, with sum and mean.
     pool, pad_value, padding_idx, is_sparse, dtype
@@ -86,7 +88,7 @@ def embedding_bags(
     array([[ 8., 10.,  0.,  0., 20.],
            [ 2.,  3.,  2.,  3., 10.]])
     >>> embedding_bags(tables, columns, as_dict=True)["user"].tolist()
-    [[20.], [10.]]
+    [[20.0], [10.0]]
     """
     names, arrays = list_tables(tables)
     given = [
@@ -135,6 +137,8 @@ def list_columns(columns, names, what):
         where = f"{what} lacks {absent!r:.200}" if absent else f"{what} has {strange!r:.200}"
         remedy = "which tables has; add them" if absent else "which tables lacks; add their tables, or leave them out"
         raise ValueError(f"{where}, {remedy}")
+    if isinstance(columns, LoDTensor) and what == "columns":
+        return check_all_columns(columns, len(names))
     if not isinstance(columns, list | tuple):
         hint = "; call features.pool(tables)" if hasattr(columns, "pool") else ""
         raise TypeError(f"{what} must be a dictionary or a list, got {type(columns).__name__}{hint}")
@@ -143,6 +147,16 @@ def list_columns(columns, names, what):
     if len(columns) != len(names):
         raise ValueError(f"there are {len(names)} tables, and {len(columns)} {what}; give one for each table")
     return columns
+
+
+def check_all_columns(columns, count):
+    """Check one LoDTensor of all columns. Returns it alone."""
+    if columns.lod_level != 2 or len(columns) != count:
+        raise LoDLevelError(
+            f"columns are a LoDTensor of lod_level {columns.lod_level} and {len(columns)} sequences; for {count} "
+            "tables give one of 2 levels, a sequence of bags for each table"
+        )
+    return [columns]
 
 
 def number_tables(arrays):

@@ -19,7 +19,7 @@ from ..lod import LoDTensor, check_lengths, check_vector
 from ..lod.batching import Batch, concat
 from ..lod.elsewhere import FEATURES, suggest
 from ..lod.key_index import KeyIndex
-from ..lod.levels import freeze, lock_array, locked_copy
+from ..lod.levels import lock_array, locked_copy
 from ..ops.shared.features import to_numpy
 from . import feature_lists
 from .embedding_bags import embedding_bags
@@ -196,19 +196,6 @@ class Features(Batch, Conversions):
             index = self._index = KeyIndex(self._keys._values, self._values._lod)
         return ops.select_features(t, keys=index, feature_keys=numbers)
 
-    def _list_columns(self, t, numbers):
-        """The rows of some keys: LoDTensors over parts of one array."""
-        found, examples, count = self._select(t, numbers), len(self), len(numbers)
-        values, ends = found._values, found._lod[1]
-        offsets, bounds = np.zeros((count, examples + 1), np.int64), [0] * (count + 1)
-        if examples:
-            bounds = ends[::examples]
-            np.subtract(ends[:-1].reshape(count, examples), bounds[:-1, None], out=offsets[:, :-1])
-            np.subtract(bounds[1:], bounds[:-1], out=offsets[:, -1])
-            bounds = bounds.tolist()
-        wrap = LoDTensor._wrap
-        return [wrap(values[start:stop], (own,)) for start, stop, own in zip(bounds, bounds[1:], freeze(offsets))]
-
     def has(self, key: int | enum.Enum | str) -> Array:
         """Return a mask of the examples that have a feature, even if empty."""
         found = self.keys == feature_lists.number(key, self.names, "has")
@@ -292,16 +279,12 @@ class Features(Batch, Conversions):
             raise ValueError("pool needs at least one table: {key: table}")
         names = self.names
         numbers = [key if type(key) is int else feature_lists.number(key, names, "tables") for key in tables]
-        weights = None
         if self._map_keys is None:
-            bags = self._list_columns(self._values, numbers)
-        else:
-            pairs: list[Any] = [self.feature(number) for number in numbers]
-            bags, weights = (
-                [ids for ids, _ in pairs],
-                {key: w.values for key, (_, w) in zip(tables, pairs, strict=True)},
-            )
-        return embedding_bags(tables, dict(zip(tables, bags, strict=True)), weights, pool=pool, **attrs)
+            return embedding_bags(tables, self._select(self._values, numbers), pool=pool, **attrs)
+        pairs: list[Any] = [self.feature(number) for number in numbers]
+        bags = {key: ids for key, (ids, _) in zip(tables, pairs, strict=True)}
+        weights = {key: w.values for key, (_, w) in zip(tables, pairs, strict=True)}
+        return embedding_bags(tables, bags, weights, pool=pool, **attrs)
 
     # -- comparison ------------------------------------------------------------------------------
 

@@ -11,5 +11,5 @@ from ...registry import Dense
 def embedding_bag_columns(on, *xs: Dense | LoDTensor, tables, names, pool, pad_value, padding_idx, is_sparse, dtype):
     found = ops.prepare_columns(on, xs, tables, names, pool, padding_idx, dtype)
     out = on.output(found.shape, found.dtype, None, xs[0])
-    on.reduce_columns(found, padding_idx, pool, pad_value, dtype, out)
+    on.bag_columns.reduce_columns(found, padding_idx, pool, pad_value, dtype, out)
     return out

@@ -113,7 +113,6 @@ HOMES = {
     "norms": ("squared_norm", "stepped_loop", "stepped_norms"),
     "products": ("columns_of", "matmul", "matmul_ahead"),
     "reduce": ("reduce_into", "reduce_loop", "reduce_with_index"),
-    "reduce_columns": ("reduce_columns",),
     "templates": ("loop_of", "numbers_of"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("group_rows", "sort_rows"),

@@ -13,7 +13,7 @@ import numpy as np
 from .... import arrays
 from ....arrays import ALIGNED, AS_THEY_ARE, BIG_ARRAY_BYTES, matrix, native, total_dtype, upcast
 from ....arrays.ids import ids_in_range
-from ....jit import limits, run, settings
+from ....jit import limits, njit, run, settings, simd
 from ....jit.reducers import REDUCERS, Divisor
 from ....jit.tuning import SHARED, tuning
 from ....lod.offsets import tiles_of
@@ -26,12 +26,13 @@ from .reduce_kernels import (
     NO_PREFETCH,
     TILE,
     Prefetch,
-    divide_rows,
+    divide_total,
     extreme_kernel,
     logsumexp_kernel,
     sum_kernel,
 )
 from .select_kernels import argreduce_kernel, end_kernel
+from .templates import fill
 
 WIDTHS = (128, 64, 32, 16, 4, 1)
 ENDS = ("first", "last")
@@ -238,6 +239,21 @@ def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pa
     pad, logs = plan.keep_pad(pad_value), inner == "logsumexp"
     divide_rows(matrix(total), weight[at], pad, divisor, logs, matrix(quotient))
     out[long] = quotient
+
+
+@njit
+def divide_rows(total, weight, pad, divisor, logs, out):
+    """Make means of sums, ``out = total / weight`` or its root; where it ``logs``, of a logsumexp."""
+    for s in range(len(weight)):
+        if weight[s] == 0:
+            fill(out, s, pad)
+            continue
+        for d in range(out.shape[1]):
+            x = simd.load(total, s, d, 1)
+            if logs:
+                simd.store(out, s, d, simd.sub(x, simd.log(simd.like(x, weight[s]))))
+            else:
+                simd.store(out, s, d, divide_total(x, weight[s], divisor))
 
 
 def reach_of(nbytes, size, gather):

@@ -151,7 +151,6 @@ HOMES = {
     "merge": ("dense_rows", "group_rows", "merge_rows", "rows_grad", "sort_rows", "table_grad", "total"),
     "offsets": ("send_offsets",),
     "reduce": ("reduce_into", "reduce_loop"),
-    "reduce_columns": ("reduce_columns",),
     "softmax": ("softmax_grad_rows", "softmax_rows"),
     "update": (
         "can_spread",

@@ -1,4 +1,4 @@
-"""Bags of many tables, each reduced right into its columns of one array, by the loops of one reduction.
+"""CPU part of lodkit/ops/bag_columns.py: each table is reduced right into its columns, by the loops of one reduction.
 
 Tables whose bags have few numbers share a compiled call: to call from Python takes longer than they do.
 """
@@ -9,12 +9,14 @@ import functools
 
 import numpy as np
 
-from ....arrays import ALIGNED, AS_THEY_ARE, matrix, native
-from ....arrays.ids import ids_in_range
-from ....jit import jitable, parallel_kernel, prange, run, segments_in, settings
-from .gather import NO_WEIGHTS, rows_to_read
-from .gradient_kernels import plain
-from .reduce import keep_plan, plans, reach_of, reduce_in_tiles
+from ...arrays import ALIGNED, AS_THEY_ARE, matrix, native
+from ...arrays.ids import ids_in_range
+from ...jit import jitable, parallel_kernel, prange, run, segments_in, settings
+from ...ops.bag_columns import own_ids
+from ...ops.shared import plain
+from .primitives.gather import NO_WEIGHTS, rows_to_read
+from .primitives.gradient_kernels import plain as to_kernel
+from .primitives.reduce import keep_plan, plans, reach_of, reduce_in_tiles
 
 #: Tables in a compiled call, which is compiled for so many whatever their number.
 GROUP = 8
@@ -71,13 +73,13 @@ def reduce_columns(bags, padding_idx, reduce, pad_value, dtype, out):
     target, groups, all_bytes = matrix(out), {}, 0
     threads_from, fetch_from = settings.parallel_from, settings.fetch_from
     for column in bags.columns:
-        k, table, ids, weights, offsets, start = column
+        k, table, _, weights, _, start, size = column
         kind, (height, width), padding = table.dtype, table.shape, padding_idx
         if not (height and out.size):
-            ids_in_range(ids, height, bags.label(k))
+            ids_in_range(own_ids(plain, column)[0], height, bags.label(k))
         if not (width and out.size):
             continue
-        size = ids.size * width
+        size *= width
         few, reach = size < threads_from, None
         if not few:
             all_bytes = all_bytes or sum(column[1].nbytes for column in bags.columns)
@@ -86,11 +88,16 @@ def reduce_columns(bags, padding_idx, reduce, pad_value, dtype, out):
             reach = reach_of(table.nbytes, size, True)
         key = kind, width, few, reach, None if weights is None else weights.dtype
         if kind not in AS_THEY_ARE or table.flags.num & ALIGNED != ALIGNED:
+            ids, offsets = own_ids(plain, column)
             table, ids, padding = rows_to_read(table, ids, padding)
             table = matrix(np.require(table, native(kind), "CA"))
-            column, key = (k, table, ids, weights, offsets, start), (*key, padding)
+            column, key = (k, table, ids, weights, offsets, start, size), (*key, padding)
+        elif not few:
+            # Threads share the ids of a column from 0 on.
+            ids, offsets = own_ids(plain, column)
+            column = k, table, ids, weights, offsets, start, size
         if weights is not None and not (weights.dtype in AS_THEY_ARE and weights.flags.c_contiguous):
-            column = k, table, ids, plain(weights), offsets, start
+            column = (*column[:3], to_kernel(weights), *column[4:])
         group = groups.get(key)
         if group is None:
             of_weights = None if weights is None else column[3].dtype
@@ -115,7 +122,7 @@ def run_group(plan, few, columns, padding, pad, numbers, out):
     count = len(columns)
     if count < GROUP:
         columns = columns + columns[:1] * (GROUP - count)
-    _, tables, ids, weights, offsets, starts = zip(*columns, strict=True)
+    _, tables, ids, weights, offsets, starts, _ = zip(*columns, strict=True)
     if weights[0] is None:
         weights = NO_GROUP_WEIGHTS
     args = count, tables, ids, weights, padding, offsets, pad, *numbers, starts, out
@@ -127,7 +134,9 @@ def run_group(plan, few, columns, padding, pad, numbers, out):
 
 def finish_column(plan, bags, k, padding_idx, reduce, pad_value, out):
     """Raise for an id that is no row; reduce the long segments, which the kernels leave out."""
-    _, table, ids, weights, offsets, start = bags.columns[k]
+    column = bags.columns[k]
+    _, table, _, weights, _, start, _ = column
+    ids, offsets = own_ids(plain, column)
     ids_in_range(ids, len(table), bags.label(k))
     columns = out[:, start : start + table.shape[1]]
     reduce_in_tiles(plan, table, ids, weights, padding_idx, offsets, reduce, pad_value, columns, True)
