@@ -48,8 +48,8 @@ def single_calls(tables, columns, weights=None, **attrs):
 )
 def test_bits_are_those_of_single_calls(pool, dtype):
     tables, columns = draw(7, 4, dtype=dtype)
-    out = lodkit.embedding_bags(tables, columns, pool=pool, pad_value=0.5, padding_idx=2)
-    np.testing.assert_array_equal(out, single_calls(tables, columns, pool=pool, pad_value=0.5, padding_idx=2))
+    out = lodkit.embedding_bags(tables, columns, pool=pool, pad_value=2, padding_idx=2)
+    np.testing.assert_array_equal(out, single_calls(tables, columns, pool=pool, pad_value=2, padding_idx=2))
 
 
 @pytest.mark.parametrize(("bags", "longest"), [(1, 1), (300, 1), (1, 300), (2000, 40), (3, 70_000)])
@@ -136,7 +136,7 @@ def test_layouts_of_tables():
 
 @pytest.mark.parametrize("is_sparse", [True, False])
 def test_a_shared_table_has_one_gradient(is_sparse):
-    items, users = lodkit.parameter(rng.standard_normal((6, 3))), lodkit.parameter(rng.standard_normal((5, 2)))
+    items, users = lodkit.parameter(rng.standard_normal((6, 4))), lodkit.parameter(rng.standard_normal((5, 2)))
     tables = {"clicked": items, "user": users, "bought": items}
     columns = {
         "clicked": LoDTensor([2, 2, 5], [[2, 0, 1]]),
