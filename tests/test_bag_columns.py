@@ -223,6 +223,18 @@ def test_numbers_of_tables_are_checked():
             lodkit.embedding_bag_columns(table, ids, tables=tables)
     with pytest.raises(TypeError, match="list of integers"):
         lodkit.embedding_bag_columns(table, ids, tables=[0.5])
+    with pytest.raises(TypeError, match=r"columns\[0\] is ndarray"):
+        lodkit.embedding_bag_columns(table, np.zeros(3, np.int64), tables=[0])
+    for inputs in ((ids, ids), (table, ids, ids, ids)):
+        with pytest.raises(TypeError, match="a LoDTensor is among the first"):
+            lodkit.embedding_bag_columns(*inputs, tables=[0, 1][: len(inputs) // 2])
+    nested = LoDTensor([0, 1], [[1, 1], [1, 1]])
+    for columns in ((nested, nested), (ids, nested)):
+        with pytest.raises(LoDLevelError, match="has lod_level 2"):
+            lodkit.embedding_bag_columns(table, *columns, tables=[0, 0])
+    with pytest.raises(LoDLevelError, match="has lod_level 2"):
+        lodkit.embedding_bag_columns(table, nested, np.ones(2), tables=[0])
+    assert lodkit.embedding_bag_columns(table, nested, tables=[0, 0]).shape == (1, 4)
     with pytest.raises(TypeError, match="1 tables and 2 columns"):
         lodkit.embedding_bag_columns(table, ids, tables=[0, 0])
 

@@ -107,8 +107,9 @@ class Features(Batch, Conversions):
         return self
 
     def __getstate__(self):
-        state, slots = object.__getstate__(self)
-        return state, {name: value for name, value in slots.items() if name != "_index"}
+        state: Any = super().__getstate__()
+        others, slots = state
+        return others, {name: value for name, value in slots.items() if name != "_index"}
 
     # -- parts -----------------------------------------------------------------------------------
 

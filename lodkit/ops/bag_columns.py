@@ -62,7 +62,7 @@ def split_inputs(xs, tables):
             f"tables = {tables!r:.80} must name every table, counted from 0: [0, 1, 0] of two tables for three columns"
         )
     rest = len(xs) - count
-    if rest == 1 and xs[-1].lod_level == 2:
+    if rest == 1 and getattr(xs[-1], "lod_level", 0) == 2:
         columns = 1
     elif rest not in (columns, 2 * columns):
         raise TypeError(
@@ -153,8 +153,12 @@ def own_ids(on, column):
 def prepare_columns(on, xs, tables, names, pool, padding_idx, dtype):
     """Check the inputs of embedding_bag_columns on any device. Returns ``Bags``."""
     given, columns, weights, numbers = split_inputs(xs, tables)
+    if LoDTensor in {*map(type, given)}:
+        raise TypeError(
+            f"a LoDTensor is among the first {len(given)} inputs; give the tables first, then columns of ids"
+        )
     label, first, segments, found, start = label_by(names), given[0].dtype, 0, [], 0
-    if len(columns) < len(numbers) or len(columns[0]._lod) == 2:
+    if len(columns) == 1 and not weights and getattr(columns[0], "lod_level", 0) == 2:
         return prepare_joined(on, given, columns[0], numbers, label, pool, padding_idx, dtype)
     for k, (number, bags) in enumerate(zip(numbers, columns, strict=True)):
         table = given[number]
