@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -11,10 +14,19 @@ import numpy as np
 from .. import ops
 from ..arrays import is_array
 from ..arrays.types import DenseLike, Values
-from ..base.errors import LoDLevelError
+from ..base.errors import LoDLevelError, OutputError, ShapeMismatchError
 from ..base.loading import public
+from ..base.signals import uninterrupted
 from ..base.tracebacks import surface
-from ..lod import LoDTensor
+from ..lod import LoDTensor, values_of
+from ..lod.batching import concat
+from ..ops.bag_columns import naming
+from ..ops.bag_updates import FUSED, prepare_bag_update
+from ..ops.shared import plain
+from ..registry.kinds import unwrapped
+from ..tape.recording import check_update_on_tape
+
+FUSED_UPDATES = {op.name: op for op in FUSED}
 
 
 @public
@@ -108,6 +120,154 @@ def embedding_bags(
         dtype=dtype,
     )
     return split_columns(out, names, arrays) if as_dict else out
+
+
+@public
+@surface
+def update_embedding_bags(
+    rule: str,
+    tables: Mapping[Any, DenseLike] | Sequence[DenseLike],
+    columns: Mapping[Any, LoDTensor] | Sequence[LoDTensor],
+    grad: DenseLike,
+    states: Mapping[Any, Sequence[DenseLike]] | Sequence[Sequence[DenseLike]] | None = None,
+    weights: Mapping[Any, DenseLike] | Sequence[DenseLike] | None = None,
+    *,
+    pool: Literal["sum", "mean", "sqrt"] = "sum",
+    **attrs: Any,
+) -> None:
+    """Update all tables in place by the gradient of ``embedding_bags``, which is never written as rows.
+
+    ``embedding_bag_<rule>`` of each table. One that several columns read takes one step by the sum of their gradients:
+    their bags are put one behind another.
+
+    Parameters
+    ----------
+    rule : str
+        An optimizer that has an operator ``embedding_bag_<rule>``: ``"sgd"``, ``"adagrad"``, ``"rowwise_adagrad"``...
+    tables, columns, weights
+        As ``embedding_bags`` takes them. Tables do not overlap.
+    grad : array of shape (bags, sum of widths)
+        Gradient of the result.
+    states : dict of name to list of arrays, or list, optional
+        The states of each table, in the order of the operator; of a table under several names those of the first.
+    pool : {"sum", "mean", "sqrt"}
+    **attrs
+        Those of the operator: ``lr``, ``iteration``, ...
+
+    Raises
+    ------
+    RowIndexError
+        An id is no row of its table. NumPy's tables are all checked before the first is written; arrays of another
+        library one by one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> items, users = np.ones((3, 2)), np.ones((2, 1))
+    >>> tables = {"clicked": items, "bought": items, "user": users}
+    >>> columns = {"clicked": LoDTensor([2, 2], [[2]]), "bought": LoDTensor([1], [[1]]), "user": LoDTensor([0], [[1]])}
+    >>> update_embedding_bags("sgd", tables, columns, np.ones((1, 5)), lr=0.25)
+    >>> items.tolist(), users.tolist()
+    ([[1.0, 1.0], [0.75, 0.75], [0.5, 0.5]], [[0.75], [1.0]])
+    """
+    if not isinstance(rule, str) or f"embedding_bag_{rule}" not in FUSED_UPDATES:
+        known = ", ".join(name.removeprefix("embedding_bag_") for name in FUSED_UPDATES)
+        raise ValueError(f"rule {rule!r:.80} has no update by bags; there are {known}")
+    op = FUSED_UPDATES[f"embedding_bag_{rule}"]
+    names, arrays = list_tables(tables)
+    if isinstance(columns, LoDTensor):
+        columns = columns.sequences(0)
+    for name, array in zip(names, arrays, strict=True):
+        if not is_array(array):
+            raise TypeError(f"tables[{name!r}] is {type(array).__name__}, and would not be updated; give an array")
+    bags = list_columns(columns, names, "columns")
+    factors = [None] * len(names) if weights is None else list_columns(weights, names, "weights")
+    kept = list_states(states, names)
+    parts = split_gradient(grad, names, arrays, bags)
+    places: dict[int, list[int]] = {}
+    for k, array in enumerate(arrays):
+        places.setdefault(id(array), []).append(k)
+    steps = [
+        join_step([(names[k], arrays[k], bags[k], parts[k], kept[k], factors[k]) for k in ks]) for ks in places.values()
+    ]
+    for step in steps:
+        check_step(op, pool, *step)
+    refuse_shared_memory([array for _, table, _, _, own, _ in steps for array in (table, *own)])
+    with uninterrupted():
+        for _, table, ids, part, own, factor in steps:
+            absent = (None,) * (len(op.inputs) - 4 - len(own))
+            op(table, ids, part, *own, *absent, factor, pool=pool, **attrs)
+
+
+def list_states(states, names):
+    """The states of each name, in the order of the names; none by default."""
+    if states is None:
+        return [()] * len(names)
+    if isinstance(states, Mapping):
+        if strange := [name for name in states if name not in names]:
+            raise ValueError(f"states has {strange!r:.200}, which tables lacks")
+        return [states.get(name, ()) for name in names]
+    if not isinstance(states, list | tuple) or len(states) != len(names):
+        raise ValueError(f"states must be a dictionary, or a list with those of each of {len(names)} tables")
+    return states
+
+
+def split_gradient(grad, names, arrays, bags):
+    """The columns of the gradient for each table, in the shape of its rows."""
+    grad = grad if is_array(grad) else np.asarray(grad)
+    shapes = [array.shape[1:] for array in arrays]
+    ends = [0, *itertools.accumulate(math.prod(shape) for shape in shapes)]
+    for name, column in zip(names, bags, strict=True):
+        if not isinstance(column, LoDTensor) or column.lod_level != 1:
+            raise LoDLevelError(f"columns[{name!r}] must be a LoDTensor of one level: LoDTensor(ids, [lengths])")
+        if (len(column), ends[-1]) != tuple(grad.shape):
+            raise ShapeMismatchError(
+                f"grad has shape {tuple(grad.shape)}; for {len(column)} bags of columns[{name!r}] and tables of "
+                f"{ends[-1]} columns in all give {(len(column), ends[-1])}"
+            )
+    parts = (ops.slice_columns(grad, ranges=[pair]) for pair in itertools.pairwise(ends))
+    return [part.reshape(part.shape[0], *shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def join_step(columns):
+    """One step of the columns of a table: their bags one behind another."""
+    name, table, ids, part, states, factor = columns[0]
+    for other, _, _, _, given, _ in columns[1:]:
+        if len(given) and not (len(given) == len(states) and all(map(operator.is_, given, states))):
+            raise ValueError(f"{name!r} and {other!r} are one table with other states; give those of {name!r} alone")
+    if len(columns) > 1:
+        _, _, every, parts, _, factors = zip(*columns, strict=True)
+        ids, part = concat(every), concat([LoDTensor(p, [[p.shape[0]]]) for p in parts]).values
+        if factor is not None:
+            factor = concat([LoDTensor(values_of(f), [[values_of(f).shape[0]]]) for f in factors]).values
+    return name, table, ids, part, tuple(states), factor
+
+
+def check_step(op, pool, name, table, ids, part, states, factor):
+    """Refuse what the update of a table would refuse, of NumPy's arrays."""
+    optimizer = op.definition.update.definition.optimizer
+    needed = [state for state in op.inputs if state not in ("param", "ids", "grad", "weights")]
+    least = sum(op.signature.parameters[state].default is inspect.Parameter.empty for state in needed)
+    if not least <= len(states) <= len(needed):
+        raise ValueError(
+            f"{op.name} has the states {', '.join(needed) or '(none)'}; states[{name!r}] has {len(states)}"
+        )
+    if isinstance(table, np.ndarray):
+        plain_states = [unwrapped(state) for state in states]
+        args = unwrapped(table), ids, part, needed, plain_states, unwrapped(factor), pool, optimizer
+        naming(f"tables[{name!r}]", prepare_bag_update, plain, op.name, *args)
+    check_update_on_tape(op, (table, part, *states))
+
+
+def refuse_shared_memory(arrays):
+    """Refuse tables and states that share memory, which would step twice."""
+    arrays = [array for array in arrays if isinstance(array, np.ndarray) and array.size]
+    spans = sorted(np.lib.array_utils.byte_bounds(array) for array in arrays)
+    if any(first[1] > second[0] for first, second in itertools.pairwise(spans)):
+        raise OutputError(
+            "tables, or their states, share memory, and would step twice; give one array under all its names, and "
+            "every table states of its own"
+        )
 
 
 def list_tables(tables):

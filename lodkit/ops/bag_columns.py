@@ -124,6 +124,13 @@ def check_joined(ids, count):
     return bags
 
 
+def check_shortest(columns, label, padding_idx):
+    """Refuse a row of padding that some table does not have."""
+    if padding_idx is not None:
+        k, table, *_ = min(columns, key=lambda column: column[1].shape[0])
+        naming(label(k), check_padding, padding_idx, table.shape[0])
+
+
 def prepare_joined(on, given, ids, numbers, label, pool, padding_idx, dtype):
     """``prepare_columns`` of one LoDTensor of all columns."""
     if ids._values.ndim != 1:
@@ -135,11 +142,10 @@ def prepare_joined(on, given, ids, numbers, label, pool, padding_idx, dtype):
         table = given[number]
         if table.ndim != 2 or table.dtype is not first:
             table = check_table(table, first, label, k)
-        if padding_idx is not None:
-            naming(label(k), check_padding, padding_idx, table.shape[0])
         own = offsets[k * bags : (k + 1) * bags + 1]
         found.append((k, table, flat, None, own, start, bounds[k + 1] - bounds[k]))
         start += table.shape[1]
+    check_shortest(found, label, padding_idx)
     return Bags(found, (bags, start), result_dtype(first, pool, dtype), label)
 
 
@@ -178,10 +184,11 @@ def prepare_columns(on, xs, tables, names, pool, padding_idx, dtype):
         if table.ndim != 2 or table.dtype is not first:
             table = check_table(table, first, label, k)
         w = weights[k] if weights else None
-        if w is not None or padding_idx is not None:
-            w = naming(label(k), prepare_weights, table, bags, flat, w, pool, padding_idx)
+        if w is not None:
+            w = naming(label(k), prepare_weights, table, bags, flat, w, pool, None)
         found.append((k, table, flat, w, offsets, start, flat.shape[0]))
         start += table.shape[1]
+    check_shortest(found, label, padding_idx)
     return Bags(found, (segments - 1, start), result_dtype(first, pool, dtype), label)
 
 
