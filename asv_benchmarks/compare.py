@@ -42,6 +42,7 @@ import compare_bridge
 import compare_crf
 import compare_decoding
 import compare_layers
+import compare_many_tables
 import compare_optimizers
 import compare_recurrent
 import compare_sequences
@@ -300,6 +301,7 @@ GROUPS = (
     *compare_optimizers.GROUPS,
     *compare_arrow.GROUPS,
     *compare_bags.GROUPS,
+    *compare_many_tables.GROUPS,
     *compare_sequences_in.GROUPS,
     *compare_attention.GROUPS,
     *compare_crf.GROUPS,

@@ -19,6 +19,7 @@ _HOMES = {
     "lod.levels": ("check_lod",),
     "lod.vocabulary": ("UnknownWordError", "Vocabulary", "vocabulary"),
     "models.features": ("Features",),
+    "models.embedding_bags": ("embedding_bags", "update_embedding_bags"),
     "models.dynamic_rnn": ("dynamic_rnn",),
     "models.recurrent_layers": ("bidirectional", "stacked"),
     "models.growing_table": ("GrowingTable",),

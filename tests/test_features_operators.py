@@ -137,7 +137,7 @@ def test_pooling_refuses_what_it_cannot_look_up(page):
         page.pool({1: np.ones((11, 2))})
     with pytest.raises(DTypeError, match="ids must be int32 or int64"):
         Features.from_list(NUMBERS).pool({1: np.ones((11, 2))})
-    with pytest.raises(DTypeError, match="input 1 is float32"):
+    with pytest.raises(DTypeError, match=r"the table of columns\[2\] is float32"):
         page.pool({1: np.ones((12, 2)), 2: np.ones((60, 2), np.float32)})
 
 

@@ -122,7 +122,7 @@ def test_rows_ahead_follow_their_bytes():
 
 
 def prefetch_of(reducer, size, table, gather):
-    return reduce.choose_prefetch(reducer, table.strides[0], gather, reduce.reach_of(table, size, gather))
+    return reduce.choose_prefetch(reducer, table.strides[0], gather, reduce.reach_of(table.nbytes, size, gather))
 
 
 def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypatch):

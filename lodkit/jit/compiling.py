@@ -173,7 +173,13 @@ def _keep_entry(kernel, key, *args):
 
 def _layouts(kinds):
     """What compiled code takes for granted of types."""
-    return [(k.dtype, k.ndim, k.layout) if isinstance(k, numba.types.Array) else str(k) for k in kinds]
+    return [*map(_layout, kinds)]
+
+
+def _layout(kind):
+    if isinstance(kind, numba.types.BaseTuple):
+        return _layouts(kind)
+    return (kind.dtype, kind.ndim, kind.layout) if isinstance(kind, numba.types.Array) else str(kind)
 
 
 def _call_checked(code, layouts, *args):

@@ -18,9 +18,11 @@ from ..base.tracebacks import surface
 from ..lod import LoDTensor, check_lengths, check_vector
 from ..lod.batching import Batch, concat
 from ..lod.elsewhere import FEATURES, suggest
+from ..lod.key_index import KeyIndex
 from ..lod.levels import lock_array, locked_copy
 from ..ops.shared.features import to_numpy
 from . import feature_lists
+from .embedding_bags import embedding_bags
 from .feature_conversions import Conversions, check_count, checked_names
 
 
@@ -59,7 +61,7 @@ class Features(Batch, Conversions):
     True
     """
 
-    __slots__ = ("_keys", "_map_keys", "_values", "names")
+    __slots__ = ("_index", "_keys", "_map_keys", "_values", "names")
     __hash__ = None  # type: ignore[assignment]
 
     @surface
@@ -103,6 +105,11 @@ class Features(Batch, Conversions):
             keys = keys._like(lock_array(keys._values))
         self._keys, self._values, self._map_keys, self.names = keys, values, map_keys, names
         return self
+
+    def __getstate__(self):
+        state: Any = super().__getstate__()
+        others, slots = state
+        return others, {name: value for name, value in slots.items() if name != "_index"}
 
     # -- parts -----------------------------------------------------------------------------------
 
@@ -173,14 +180,22 @@ class Features(Batch, Conversions):
         -------
         LoDTensor, or for maps two of one structure: keys and values
             One sequence per example; the values of a repeated key are concatenated.
+
+        Notes
+        -----
+        The first read of a key sorts the entries of all, once; others take time by their own rows and the examples.
         """
         number = feature_lists.number(key, self.names, "feature")
-        parts = [self._read(t, number) for t in (self._map_keys, self._values) if t is not None]
+        found = [self._select(t, [number]) for t in (self._map_keys, self._values) if t is not None]
+        parts = [LoDTensor._wrap(t._values, t._lod[1:]) for t in found]
         return parts[0] if len(parts) == 1 else tuple(parts)
 
-    def _read(self, t, number):
-        found = ops.select_features(t, keys=self.keys, feature_keys=[number])
-        return LoDTensor._wrap(found.values, found._lod[1:])
+    def _select(self, t, numbers):
+        """The rows of some keys in values or map_keys, a batch of all examples for each key."""
+        index = getattr(self, "_index", None)
+        if index is None:
+            index = self._index = KeyIndex(self._keys._values, self._values._lod)
+        return ops.select_features(t, keys=index, feature_keys=numbers)
 
     def has(self, key: int | enum.Enum | str) -> Array:
         """Return a mask of the examples that have a feature, even if empty."""
@@ -247,7 +262,7 @@ class Features(Batch, Conversions):
             Key -> table ``(height, width)``; columns are in this order.
         pool : {"sum", "mean", "sqrt", "max", "min"}
         **attrs
-            Passed to ``lodkit.embedding_bag``: ``pad_value``, ``padding_idx``, ``is_sparse``, ``dtype``.
+            Passed to ``lodkit.embedding_bags``: ``pad_value``, ``padding_idx``, ``is_sparse``, ``dtype``, ``as_dict``.
 
         Returns
         -------
@@ -263,18 +278,14 @@ class Features(Batch, Conversions):
         """
         if not tables:
             raise ValueError("pool needs at least one table: {key: table}")
-        numbers = [feature_lists.number(key, self.names, "tables") for key in tables]
+        names = self.names
+        numbers = [key if type(key) is int else feature_lists.number(key, names, "tables") for key in tables]
         if self._map_keys is None:
-            selected = ops.select_features(self._values, keys=self.keys, feature_keys=numbers)
-            bags: list[tuple[Any, Any]] = [(ids, None) for ids in selected.sequences(0)]
-        else:
-            pairs: list[Any] = [self.feature(number) for number in numbers]
-            bags = [(ids, weights.values) for ids, weights in pairs]
-        pooled = (
-            ops.embedding_bag(table, ids, weights, pool=pool, **attrs)
-            for table, (ids, weights) in zip(tables.values(), bags, strict=True)
-        )
-        return ops.concat_columns(*pooled)
+            return embedding_bags(tables, self._select(self._values, numbers), pool=pool, **attrs)
+        pairs: list[Any] = [self.feature(number) for number in numbers]
+        bags = {key: ids for key, (ids, _) in zip(tables, pairs, strict=True)}
+        weights = {key: w.values for key, (_, w) in zip(tables, pairs, strict=True)}
+        return embedding_bags(tables, bags, weights, pool=pool, **attrs)
 
     # -- comparison ------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import check_values
 from ..lod import LoDTensor, values_of
+from ..lod.key_index import KeyIndex
 from ..registry import Dense, op
 from .shared import features as shared
 
@@ -154,6 +155,7 @@ def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Den
 
 def _select_keys(xs, keys, feature_keys):
     (values,) = xs
+    keys = keys.keys if type(keys) is KeyIndex else keys
     bounds, lengths, rows = values.offsets(0), [], []
     starts = values._row_offsets() if values.lod_level == 2 else np.arange(len(keys) + 1)
     for key in feature_keys:
@@ -174,7 +176,8 @@ def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typ
     values : LoDTensor
         Its outermost sequences are the examples. Of lod_level 1: one row per key; of 2: one sequence per key.
     keys : array of int
-        The key of each entry of the outermost level: structure, which is read on the CPU.
+        The key of each entry of the outermost level: structure, which is read on the CPU. Or the index that
+        ``Features`` keep of it, by which a key is read in time proportional to its rows and the examples.
     feature_keys : list of int
         The keys to read.
 
@@ -194,7 +197,7 @@ def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typ
 
 
 def prepare_select(values, keys, feature_keys):
-    """Check the inputs. Returns the key of every entry, and the keys to read: int64."""
+    """Check the inputs. Returns the key of every entry, or their index, and the keys to read: int64."""
     check_values(values.values.dtype, "select_features")
     return shared.check_keys(values, keys, feature_keys)
 

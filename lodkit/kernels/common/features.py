@@ -6,7 +6,8 @@ import numpy as np
 
 from ...arrays.sizes import size_product
 from ...lod import LoDTensor, freeze
-from ...lod.offsets import lengths_to_offsets, sort_by_segment
+from ...lod.key_index import KeyIndex
+from ...lod.offsets import lengths_to_offsets
 from ...ops import features as ops
 from ...ops.shared.features import check_features
 from ...registry import Dense
@@ -73,19 +74,14 @@ def pack_features_grad(on, x, grad, /, *, presence):
 
 
 def _select(values, keys, feature_keys):
-    keys, feature_keys = ops.prepare_select(values, keys, feature_keys)
-    examples, entries = len(values), np.arange(len(keys) + 1)
-    rows = values._row_offsets() if values.lod_level == 2 else entries
-    order = np.argsort(feature_keys)
-    place = np.searchsorted(feature_keys, keys, sorter=order)
-    which = order[np.minimum(place, len(order) - 1)] if len(order) else np.zeros(len(keys), np.int64)
-    some = np.flatnonzero(feature_keys[which] == keys) if len(order) else entries[:0]
-    batch = which[some] * examples + np.repeat(np.arange(examples), values.lengths(0))[some]
-    offsets, order = sort_by_segment(batch, size_product((len(feature_keys), examples), "feature_keys * examples"))
-    some = some[order]
-    ends = lengths_to_offsets(rows[some + 1] - rows[some])
-    levels = freeze(np.arange(len(feature_keys) + 1) * examples), freeze(ends[offsets])
-    return [values.values], levels, [CopyPlan(rows[some], rows[some + 1], ends[:-1])]
+    index, feature_keys = ops.prepare_select(values, keys, feature_keys)
+    if type(index) is not KeyIndex:
+        index = KeyIndex(index, values._lod)
+    examples, feature_keys = len(values), feature_keys.tolist()
+    size_product((len(feature_keys), examples), "feature_keys * examples")
+    offsets, *runs = index.select(feature_keys)
+    levels = freeze(np.arange(len(feature_keys) + 1) * examples), freeze(offsets)
+    return [values.values], levels, [CopyPlan(*runs)]
 
 
 @ops.select_features.kernel("cpu", "cuda")

@@ -253,7 +253,7 @@ def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out, ch
         return out
     columns, weighted = out.shape[1], weights is not None
     work = ids.size * columns
-    kernel, *ahead = plan_bags(bits, columns, weighted, reach_of(rows, work, True))
+    kernel, *ahead = plan_bags(bits, columns, weighted, reach_of(rows.nbytes, work, True))
     weights = np.ascontiguousarray(weights, np.float32) if weighted else NO_WEIGHTS
     rows, padding = np.ascontiguousarray(rows), -1 if padding_idx is None else padding_idx
     sizes = settings.chunk_rows, settings.block_rows, *ahead

@@ -10,6 +10,7 @@ from ...arrays import check_gradient, check_values, dtype_of, from_lists, intege
 from ...base.errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
+from ...lod.key_index import KeyIndex
 from ...registry import VarDesc
 
 
@@ -82,20 +83,24 @@ def check_presence(presence, xs):
 
 
 def check_keys(values, keys, feature_keys):
-    """Check keys. Returns the key of each entry, and the keys to read: int64."""
+    """Check keys. Returns the key of each entry, or their index, and the keys to read: int64."""
     if values.lod_level not in (1, 2):
         raise LoDLevelError(
             f"features have a row per key (lod_level 1) or a list per key (lod_level 2), values have {values.lod_level}"
         )
-    keys = integers(to_numpy(keys, "keys"), "keys")
-    read = integers(to_numpy(feature_keys, "feature_keys"), "feature_keys")
-    entries = int(values.lod()[0][-1])
-    if keys.shape != (entries,):
+    indexed = type(keys) is KeyIndex
+    if not indexed:
+        keys = integers(to_numpy(keys, "keys"), "keys")
+    elif not keys.is_of(values._lod):
+        raise LoDMismatchError("keys are an index of other values; make one of these, or give the key of each entry")
+    entries = values._lod[0].item(-1)
+    if not indexed and keys.shape != (entries,):
         raise ShapeMismatchError(f"keys have shape {keys.shape}, the values {entries} entries; give one key per entry")
+    read = integers(to_numpy(feature_keys, "feature_keys"), "feature_keys")
     if read.ndim != 1:
         raise ShapeMismatchError(f"feature_keys have shape {read.shape}; give a list of keys: [key]")
-    unique, counts = np.unique(read, return_counts=True)
-    if (counts > 1).any():
+    if len({*read.tolist()}) != len(read):
+        unique, counts = np.unique(read, return_counts=True)
         raise LoDError(f"feature_keys name key {unique[np.argmax(counts)]} twice; name each once")
     return keys, read
 

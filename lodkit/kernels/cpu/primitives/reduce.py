@@ -13,7 +13,7 @@ import numpy as np
 from .... import arrays
 from ....arrays import ALIGNED, AS_THEY_ARE, BIG_ARRAY_BYTES, matrix, native, total_dtype, upcast
 from ....arrays.ids import ids_in_range
-from ....jit import limits, run, settings
+from ....jit import limits, njit, run, settings, simd
 from ....jit.reducers import REDUCERS, Divisor
 from ....jit.tuning import SHARED, tuning
 from ....lod.offsets import tiles_of
@@ -26,12 +26,13 @@ from .reduce_kernels import (
     NO_PREFETCH,
     TILE,
     Prefetch,
-    divide_rows,
+    divide_total,
     extreme_kernel,
     logsumexp_kernel,
     sum_kernel,
 )
 from .select_kernels import argreduce_kernel, end_kernel
+from .templates import fill
 
 WIDTHS = (128, 64, 32, 16, 4, 1)
 ENDS = ("first", "last")
@@ -67,6 +68,8 @@ class Plan:
         The byte order of the values is another one.
     code : callable or None
         The compiled kernel, which looks at no types, from the first call on.
+    group_code : callable or None
+        The same of the kernel for groups of tables, of ``reduce_columns``.
     pad : tuple
         The last pad value, and what the kernel takes for it.
     flat : bool
@@ -77,7 +80,7 @@ class Plan:
 
     __slots__ = (
         *("dtype", "total_dtype", "kernel", "divisor", "distance", "near_distance"),
-        *("adapt", "copies", "code", "pad", "flat", "lanes"),
+        *("adapt", "copies", "code", "group_code", "pad", "flat", "lanes"),
     )
 
     def __init__(self, kind, ndim, columns, reduce, dtype, weights, gather, few, reach):
@@ -92,7 +95,8 @@ class Plan:
         if kind in AS_THEY_ARE and self.dtype in AS_THEY_ARE and ndim < 3:
             self.adapt = None if ndim == 2 - self.flat else flatten if self.flat else add_axis
         self.lanes = 1 if reduce in ENDS else width
-        self.code, self.pad = None, (None, None)
+        self.code = self.group_code = None
+        self.pad = None, None
 
     def keep_pad(self, pad_value):
         """Convert a pad value to what the kernel takes: float16 as bits, or as float32 where it takes numbers."""
@@ -166,7 +170,8 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
         columns, result_shape = math.prod(shape[1:]), (segments, *shape[1:])
     size = (segments if reduce in ENDS else ids.size if gather else shape[0]) * columns
     # Without a call of ``reach_of`` few numbers take 0.1 us less.
-    few, reach = size < settings.parallel_from, reach_of(values, size, gather) if size >= settings.fetch_from else None
+    few = size < settings.parallel_from
+    reach = reach_of(values.nbytes, size, gather) if size >= settings.fetch_from else None
     key = kind, ndim, columns, reduce, dtype, of_weights, gather, few, reach
     plan = plans.get(key) or keep_plan(key)
     if gather and (not shape[0] or (unchecked and (out is not None or reduce in ENDS))):
@@ -236,13 +241,28 @@ def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pa
     out[long] = quotient
 
 
-def reach_of(values, size, gather):
-    """Whether values exceed the first, the second and the third level of the cache, and whether threads may share a
-    reduction of ``size`` numbers by ids: what ``choose_prefetch`` goes by. None for few numbers.
+@njit
+def divide_rows(total, weight, pad, divisor, logs, out):
+    """Make means of sums, ``out = total / weight`` or its root; where it ``logs``, of a logsumexp."""
+    for s in range(len(weight)):
+        if weight[s] == 0:
+            fill(out, s, pad)
+            continue
+        for d in range(out.shape[1]):
+            x = simd.load(total, s, d, 1)
+            if logs:
+                simd.store(out, s, d, simd.sub(x, simd.log(simd.like(x, weight[s]))))
+            else:
+                simd.store(out, s, d, divide_total(x, weight[s], divisor))
+
+
+def reach_of(nbytes, size, gather):
+    """Whether so many bytes exceed the first, the second and third level of the cache, and whether threads may share
+    a reduction of ``size`` numbers by ids: what ``choose_prefetch`` goes by. None for few numbers.
     """
     if size < settings.fetch_from:
         return None
-    nbytes, may_share = values.nbytes, gather and tuning.shared_rows_ahead > 0 and size >= settings.parallel_from
+    may_share = gather and tuning.shared_rows_ahead > 0 and size >= settings.parallel_from
     shares = may_share and limits.threads > 1
     return nbytes > settings.first_bytes, nbytes > settings.near_bytes, nbytes > settings.mid_bytes, shares
 
@@ -295,7 +315,7 @@ def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
     """The loop of ``reduce_into`` for these arrays, and what was chosen for them."""
     columns, gather, limit = matrix(values).shape[1], ids is not None, TILE * settings.chunk_rows
     size = (ids.size if gather else len(values)) * columns
-    few, reach = size < settings.parallel_from, reach_of(values, size, gather)
+    few, reach = size < settings.parallel_from, reach_of(values.nbytes, size, gather)
     of_weights = None if weights is None else weights.dtype
     plan = Plan(values.dtype, values.ndim, columns, reduce, None, of_weights, gather, few, reach)
     again = f" and {plan.near_distance}" if plan.near_distance else ""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....jit import jitable, njit, parallel_kernel, prange, segments_in, simd
+from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
 from ....jit.tuning import tuning
 from .templates import fill
@@ -245,41 +245,51 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
                     x = read_single(values, ids, padding, before + s, j, distance, near_distance)
                     simd.store(out, s, j, step(simd.full(values, width, zero), x))
 
-    @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
-        columns, bad, too_long = out.shape[1], False, False
-        for c in prange(offsets[-1] // chunk + 1):
-            segments = segments_in(offsets, chunk, c)
-            s, last, ahead = segments.start, segments.stop, (distance, near_distance)
-            if not weighted and are_single(offsets, s, last):
-                sum_singles(values, ids, padding, offsets, s, last, block, ahead, out)
-                s = last
-            while s < last:
-                # Unsigned indices skip Numba's branch for negative ones, 0.3 ns a segment.
-                start, stop = offsets[np.uint64(s)], offsets[np.uint64(s + 1)]
-                while stop - start <= block:
-                    weight = weigh(weights, start, stop, divisor)
-                    if start == stop or weight == 0:
-                        fill(out, s, pad)
-                    else:
-                        for at in range(0, columns, width):
-                            j = min(at, columns - width)
-                            total = sum_block(values, ids, weights, padding, start, stop, j, distance, near_distance)
-                            simd.store(out, s, j, divide_total(total, weight, divisor))
-                    s += 1
-                    if s == last:
-                        break
-                    start, stop = stop, offsets[np.uint64(s + 1)]
+    @inline_without_nrt
+    def reduce_range(values, ids, weights, padding, offsets, pad, divisor, chunk, block, ahead, first, last, out):
+        columns, bad, too_long, s = out.shape[1], False, False, first
+        distance, near_distance = ahead
+        if not weighted and are_single(offsets, s, last):
+            sum_singles(values, ids, padding, offsets, s, last, block, ahead, out)
+            s = last
+        while s < last:
+            # Unsigned indices skip Numba's branch for negative ones, 0.3 ns a segment.
+            start, stop = offsets[np.uint64(s)], offsets[np.uint64(s + 1)]
+            while stop - start <= block:
+                weight = weigh(weights, start, stop, divisor)
+                if start == stop or weight == 0:
+                    fill(out, s, pad)
                 else:
-                    if stop - start > TILE * chunk:
-                        too_long = True
-                    else:
-                        sum_long(values, ids, weights, padding, s, start, stop, pad, divisor, block, ahead, out)
-                    s += 1
-            if gather:
-                bad |= has_bad_id(ids, offsets[segments.start], offsets[segments.stop], len(values))
+                    for at in range(0, columns, width):
+                        j = min(at, columns - width)
+                        total = sum_block(values, ids, weights, padding, start, stop, j, distance, near_distance)
+                        simd.store(out, s, j, divide_total(total, weight, divisor))
+                s += 1
+                if s == last:
+                    break
+                start, stop = stop, offsets[np.uint64(s + 1)]
+            else:
+                if stop - start > TILE * chunk:
+                    too_long = True
+                else:
+                    sum_long(values, ids, weights, padding, s, start, stop, pad, divisor, block, ahead, out)
+                s += 1
+        if gather:
+            bad |= has_bad_id(ids, offsets[first], offsets[last], len(values))
         return state_of(too_long, bad)
 
+    @parallel_kernel
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
+        state, ahead = 0, (distance, near_distance)
+        for c in prange(offsets[-1] // chunk + 1):
+            part = segments_in(offsets, chunk, c)
+            found = reduce_range(
+                values, ids, weights, padding, offsets, pad, divisor, chunk, block, ahead, part.start, part.stop, out
+            )
+            state = max(state, found)
+        return state
+
+    kernel.reduce_range = reduce_range
     return kernel
 
 
@@ -339,39 +349,35 @@ def segment_kernel(body, width, gather):
     """
     body = inline_without_nrt(body)
 
-    @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
+    @inline_without_nrt
+    def reduce_range(values, ids, weights, padding, offsets, pad, divisor, chunk, block, ahead, first, last, out):
         columns, bad, too_long = out.shape[1], False, False
-        for c in prange(offsets[-1] // chunk + 1):
-            segments = segments_in(offsets, chunk, c)
-            for s in segments:
-                start, stop = offsets[s], offsets[s + 1]
-                if stop - start > TILE * chunk:
-                    too_long = True
-                    continue
-                if start == stop:
-                    fill(out, s, pad)
-                    continue
-                for at in range(0, columns, width):
-                    j = min(at, columns - width)
-                    body(values, ids, padding, s, start, stop, j, divisor, block, distance, near_distance, out)
-            if gather:
-                bad |= has_bad_id(ids, offsets[segments.start], offsets[segments.stop], len(values))
+        distance, near_distance = ahead
+        for s in range(first, last):
+            start, stop = offsets[s], offsets[s + 1]
+            if stop - start > TILE * chunk:
+                too_long = True
+                continue
+            if start == stop:
+                fill(out, s, pad)
+                continue
+            for at in range(0, columns, width):
+                j = min(at, columns - width)
+                body(values, ids, padding, s, start, stop, j, divisor, block, distance, near_distance, out)
+        if gather:
+            bad |= has_bad_id(ids, offsets[first], offsets[last], len(values))
         return state_of(too_long, bad)
 
+    @parallel_kernel
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
+        state, ahead = 0, (distance, near_distance)
+        for c in prange(offsets[-1] // chunk + 1):
+            part = segments_in(offsets, chunk, c)
+            found = reduce_range(
+                values, ids, weights, padding, offsets, pad, divisor, chunk, block, ahead, part.start, part.stop, out
+            )
+            state = max(state, found)
+        return state
+
+    kernel.reduce_range = reduce_range
     return kernel
-
-
-@njit
-def divide_rows(total, weight, pad, divisor, logs, out):
-    """Make means of sums, ``out = total / weight`` or its root; where it ``logs``, of a logsumexp."""
-    for s in range(len(weight)):
-        if weight[s] == 0:
-            fill(out, s, pad)
-            continue
-        for d in range(out.shape[1]):
-            x = simd.load(total, s, d, 1)
-            if logs:
-                simd.store(out, s, d, simd.sub(x, simd.log(simd.like(x, weight[s]))))
-            else:
-                simd.store(out, s, d, divide_total(x, weight[s], divisor))
