@@ -12,6 +12,7 @@ import lodkit
 from lodkit import LoDTensor, SelectedRows, VarDesc
 
 torch = pytest.importorskip("torch")
+from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext  # noqa: E402
 
@@ -177,60 +178,6 @@ def test_numbers_that_a_graph_does_not_know():
             compiled(lambda x, n=number: bridge.sequence_pad(x, max_length=n)[0])(x)
 
 
-SETTINGS = ({}, {"mode": "sum"}, {"mode": "max"}, {"fused": True}, {"padding_idx": 1}, {"include_last_offset": True})
-
-
-@pytest.mark.parametrize("dims", [1, 2])
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_an_exported_module(settings, dims):
-    """The same results and gradients of other sizes; bad ids are refused where it runs."""
-    module = bridge.EmbeddingBag(20, 4, dtype=torch.float64, **settings)
-
-    def inputs(rows, length):
-        flat = torch.arange(rows * length) % 5
-        weights = torch.rand(len(flat), dtype=torch.float64) if settings.get("mode") == "sum" else None
-        if dims == 2:
-            given = flat.reshape(rows, length), None, None if weights is None else weights.reshape(rows, length)
-        else:
-            starts = [i * length for i in range(rows + ("include_last_offset" in settings))]
-            given = flat, torch.tensor(starts), weights
-        return given if weights is not None else given[:2] if dims == 1 else given[:1]
-
-    free = [None if x is None else dict.fromkeys(range(x.ndim), torch.export.Dim.AUTO) for x in inputs(2, 3)]
-    exported = torch.export.export(module, inputs(2, 3), dynamic_shapes=free).module()
-    for given in (inputs(2, 3), inputs(3, 2), inputs(4, 5)):
-        assert torch.equal(exported(*given), module(*given))
-        grads = [torch.autograd.grad(m(*given).square().sum(), m.weight)[0].to_dense() for m in (exported, module)]
-        torch.testing.assert_close(*grads)
-    ids, *others = inputs(2, 3)
-    with pytest.raises(lodkit.RowIndexError, match=r"ids\[0\] = 10"):
-        exported(ids + 100, *others)
-
-
-@pytest.mark.parametrize("padding_idx", [None, 1])
-@pytest.mark.parametrize("offsets", [[0, 4, 2, 5], [0, -2, 4, 5], [1, 2, 3, 5], [0, 2, 3, 9]])
-def test_offsets_are_checked_where_an_exported_module_runs(offsets, padding_idx):
-    module = bridge.EmbeddingBag(20, 4, padding_idx=padding_idx)
-    ids = torch.tensor([0, 2, 1, 1, 3])
-    exported = torch.export.export(module, (ids, torch.tensor([0, 1, 2, 3]))).module()
-    with pytest.raises((lodkit.LoDError, IndexError, RuntimeError)):
-        exported(ids, torch.tensor(offsets))
-
-
-def test_modules_that_are_not_exported():
-    ids, weights = torch.tensor([[1, 2]]), torch.ones(1, 2)
-    for settings, given, error, message in (
-        ({"max_norm": 1.0}, (ids,), ValueError, "max_norm=1.0"),
-        ({"scale_grad_by_freq": True}, (ids,), ValueError, "scale_grad_by_freq"),
-        ({"mode": "mean"}, (ids, None, weights), NotImplementedError, "mode='sum', not 'mean'"),
-        ({}, (ids[0],), ValueError, "offsets must be a tensor"),
-        ({}, (ids, ids[0]), ValueError, "offsets must be None"),
-        ({}, (ids.float(),), TypeError, "int32 or int64"),
-    ):
-        with pytest.raises(error, match=message):
-            torch.export.export(bridge.EmbeddingBag(20, 4, **settings), given)
-
-
 def test_sequences_come_back_as_lodtensors():
     x = bridge.ragged(torch.randn(5, 4, requires_grad=True), [1, 1], [2, 3])
     y = compiled(lambda x: bridge.sequence_softmax(x))(x)
@@ -264,7 +211,7 @@ def test_nested_tensors_inside_a_graph():
 
 
 def test_other_lengths_compile_once():
-    counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    counter = CompileCounterWithBackend("aot_eager")
     torch._dynamo.reset()
     table = torch.randn(10, 4)
     bag = torch.compile(lambda ids: bridge.embedding_bag(table, ids), fullgraph=True, backend=counter)

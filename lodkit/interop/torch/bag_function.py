@@ -32,7 +32,7 @@ def _table(weight, ids):
     return array(rows), np.arange(len(rows))
 
 
-def _factors(weights):
+def factors_of(weights):
     """Weights of the ids for kernels."""
     return None if weights is None else array(weights, "per_sample_weights")
 
@@ -44,7 +44,7 @@ def reduce_bags(weight, weights, bags, mode):
     """
     table, ids = _table(weight, bags._values)
     ids = cpu.integers(ids, "ids")
-    out = cpu.reduce_into(table, ids, _factors(weights), None, bags._lod[-1], mode, 0.0, unchecked=True)
+    out = cpu.reduce_into(table, ids, factors_of(weights), None, bags._lod[-1], mode, 0.0, unchecked=True)
     out = _numbers(out)
     return out if out.dtype is weight.dtype else out.to(weight.dtype)
 
@@ -59,7 +59,7 @@ class Bag(torch.autograd.Function):
     @staticmethod
     def forward(ctx, weight, weights, call):
         bags, mode, _ = call
-        out, ctx.call, ctx.table = reduce_bags(weight, weights, bags, mode), call, (weight.shape, weight.dtype)
+        out, ctx.call, ctx.shape = reduce_bags(weight, weights, bags, mode), call, weight.shape
         ctx.saved = weights is not None or mode == "max"
         if ctx.saved:
             ctx.save_for_backward(weights, weight if mode == "max" or ctx.needs_input_grad[1] else None)
@@ -71,30 +71,41 @@ class Bag(torch.autograd.Function):
 
 
 def _backward(ctx, grad):
-    (bags, mode, kind), (shape, dtype) = ctx.call, ctx.table
+    (bags, mode, kind), shape = ctx.call, ctx.shape
     # Raises if one was written since.
     weights, weight = ctx.saved_tensors if ctx.saved else (None, None)
-    factors, by_weights = _factors(weights), None
+    factors, by_weights = factors_of(weights), None
     plain = grad.detach() if grad.requires_grad else grad
-    given = array(plain, "the gradient")
-    table, ids = (_nothing(shape, given.dtype), bags._values) if weight is None else _table(weight, bags._values)
     wanted = ctx.needs_input_grad
     if wanted[1]:
-        by_weights = embedding_bag_weights_grad(table, bags._like(ids), given, factors, pool=mode)
-        by_weights = _numbers(by_weights).to(dtype)
+        by_weights = differentiate_weights(weight, bags, factors, plain, mode)
     if not wanted[0]:
         return None, by_weights, None
     if kind == "fused":
         return BagGradient.of(shape, bags, plain, factors, mode), by_weights, None
-    rows = _numbers(cpu.values_grad(table, ids, None, bags._lod[-1], factors, None, given, mode))
-    rows = rows if rows.dtype is dtype else rows.to(dtype)
-    by_table = torch.sparse_coo_tensor(_numbers(bags._values.reshape(1, -1)), rows, shape, check_invariants=False)
+    rows = differentiate_rows(weight, shape, bags, factors, plain, mode)
     if kind != "sparse":
-        by_table = _to_dense(by_table, bags._values, kind == "frequency")
-    return by_table, by_weights, None
+        return rows_to_dense(bags._values, rows, shape, kind == "frequency"), by_weights, None
+    ids = _numbers(bags._values.reshape(1, -1))
+    return torch.sparse_coo_tensor(ids, rows, shape, check_invariants=False), by_weights, None
 
 
 _backward_once = once_differentiable(_backward)
+
+
+def differentiate_weights(weight, bags, factors, grad, mode):
+    """The gradient of the weights of ids, a tensor of one dimension."""
+    table, ids = _table(weight, bags._values)
+    found = embedding_bag_weights_grad(table, bags._like(ids), array(grad, "the gradient"), factors, pool=mode)
+    return _numbers(found).to(weight.dtype)
+
+
+def differentiate_rows(weight, shape, bags, factors, grad, mode):
+    """The gradient of a table of that shape, as a tensor of a row for each id; ``weight`` is read with mode max."""
+    given = array(grad, "the gradient")
+    table, ids = (_nothing(shape, given.dtype), bags._values) if weight is None else _table(weight, bags._values)
+    rows = _numbers(cpu.values_grad(table, ids, None, bags._lod[-1], factors, None, given, mode))
+    return rows if rows.dtype is grad.dtype else rows.to(grad.dtype)
 
 
 @functools.lru_cache(64)
@@ -103,11 +114,11 @@ def _nothing(shape, dtype):
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
-def _to_dense(sparse, ids, by_frequency):
+def rows_to_dense(ids, rows, shape, by_frequency):
     """The gradient as a dense tensor: of halves summed in float32; each row divided by how often its id occurs."""
-    exact = torch.float32 if sparse.dtype.itemsize == 2 else sparse.dtype
-    found = SelectedRows._wrap(ids.view(), array(sparse._values().to(exact)), sparse.shape[0]).to_dense()
+    exact = torch.float32 if rows.dtype.itemsize == 2 else rows.dtype
+    found = SelectedRows._wrap(ids.view(), array(rows.to(exact)), shape[0]).to_dense()
     if by_frequency:
-        rows, counts = np.unique(ids, return_counts=True)
-        found[rows] /= counts.reshape(-1, 1).astype(found.dtype)
-    return _numbers(found).to(sparse.dtype)
+        kept, counts = np.unique(ids, return_counts=True)
+        found[kept] /= counts.reshape(-1, 1).astype(found.dtype)
+    return _numbers(found).to(rows.dtype)

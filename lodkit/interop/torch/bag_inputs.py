@@ -7,6 +7,7 @@ import functools
 import numpy as np
 import torch
 
+from ...arrays.ids import checked_ids
 from ...arrays.remedies import remedy_for
 from ...arrays.tensors import array_of, check_storage, plain_array_of
 from ...base.errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
@@ -176,11 +177,20 @@ def weights_of(weights, x, bags, dtype):
     return weights.reshape(-1)
 
 
-def without(bags, padding_idx):
-    """Bags without the ids that are ``padding_idx``, and which ids these are; the same bags and None without any."""
+def check_places(x, bags, height):
+    """Refuse bad ids of bags, by their place in the input ``x``."""
+    ids = bags._values
+    if isinstance(x, torch.Tensor) and x.dim() == 2 and not x.is_nested:
+        ids = ids.reshape(tuple(x.shape))
+    checked_ids(ids, height, "input")
+
+
+def drop_padding(bags, weights, padding_idx):
+    """Bags and weights without the ids that are ``padding_idx``."""
     kept = bags._values != padding_idx
     if kept.all():
-        return bags, None
+        return bags, weights
     before = lengths_to_offsets(kept.astype(np.int64))
     levels = (*bags._lod[:-1], freeze(before[bags._lod[-1]]))
-    return LoDTensor._wrap(bags._values[kept], levels), kept
+    weights = None if weights is None else weights[torch.from_numpy(kept)]
+    return LoDTensor._wrap(bags._values[kept], levels), weights

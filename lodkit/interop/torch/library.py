@@ -11,6 +11,7 @@ import functools
 
 import numpy as np
 import torch
+from torch.autograd.function import once_differentiable
 from torch.fx.experimental.symbolic_shapes import guard_scalar
 
 from ...arrays.tensors import numbers_of, rounded_like, traced_array_of
@@ -24,6 +25,9 @@ from .operands import array, tensor
 
 _library = torch.library.Library("lodkit", "FRAGMENT")
 _defined: dict = {}
+MAX_CALLS = 4096
+#: (operator, call of its gradient) -> the levels of each result, which infer takes 60 us for.
+_levels_of: dict = {}
 
 
 class Unsaved:
@@ -43,62 +47,83 @@ class Unsaved:
 
 
 def overload(op):
-    """Define the custom operators of an operator and of its gradient, once. Returns the first."""
+    """Define the custom operators of an operator and of its gradient, once. Returns the first.
+
+    ``<operator>_detached`` is the same without a rule for torch.autograd, which takes 10 us of every call: compiled
+    graphs are traced below autograd, and call this one.
+    """
     if op.name in _defined:
         return _defined[op.name]
-    name, back = f"lodkit::{op.name}", f"lodkit::{op.name}_backward"
-    _library.define(f"{op.name}(Tensor[] tensors, str call) -> Tensor[]")
-    _library.define(f"{op.name}_backward(Tensor[] saved, Tensor[] grads, str call) -> Tensor[]")
-    forward, backward = functools.partial(_forward, op), functools.partial(_backward, op)
+    forward, fake = functools.partial(_forward, op), functools.partial(fakes.forward, op)
+    call = "(Tensor[] tensors, str call) -> Tensor[]"
+    recorded, detached = (_define(name, call, forward, fake) for name in (op.name, f"{op.name}_detached"))
+    gradient = _define(
+        f"{op.name}_backward",
+        "(Tensor[] saved, Tensor[] grads, str call) -> Tensor[]",
+        functools.partial(_backward, op),
+        functools.partial(fakes.backward, op),
+    )
+
+    def record(tensors, call):
+        if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+            return [*Recorded.apply(op, detached, gradient, call, *tensors)]
+        return detached(tensors, call)
+
+    _library.impl(op.name, record, "Autograd")
+    _defined[op.name] = recorded
+    return recorded
+
+
+def _define(name, schema, run, fake):
+    _library.define(f"{name}{schema}")
     for key in ("CPU", "CUDA"):
-        _library.impl(op.name, forward, key)
-        _library.impl(f"{op.name}_backward", backward, key)
-    torch.library.register_fake(name, functools.partial(fakes.forward, op), lib=_library)
-    torch.library.register_fake(back, functools.partial(fakes.backward, op), lib=_library)
-    gradient = getattr(torch.ops.lodkit, f"{op.name}_backward").default
+        _library.impl(name, run, key)
+    torch.library.register_fake(f"lodkit::{name}", fake, lib=_library)
+    return getattr(torch.ops.lodkit, name).default
 
-    def setup(ctx, inputs, output):
-        ctx.count, ctx.call = len(inputs[0]), inputs[1]
-        ctx.save_for_backward(*inputs[0], *(output if op.reads_outputs else ()))
 
-    def run_backward(ctx, grads):
+class Recorded(torch.autograd.Function):
+    """Any custom operator where torch.autograd records, also while torch.compile traces."""
+
+    @staticmethod
+    def forward(ctx, op, run, gradient, call, *tensors):
+        made = run([*tensors], call)
+        ctx.op, ctx.gradient, ctx.call, ctx.count = op, gradient, call, len(tensors)
+        ctx.save_for_backward(*tensors, *(made if op.reads_outputs else ()))
+        ctx.mark_non_differentiable(*[t for t in made if not t.is_floating_point()])
+        return tuple(made)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, *grads):
         saved, call = ctx.saved_tensors, fakes.parse_call(ctx.call)
-        tensors = list(saved[: ctx.count])
-        needs = ctx.needs_input_grad[0]
-        needs = [bool(n) and t.is_floating_point() for n, t in zip(needs, tensors, strict=True)]
+        tensors = saved[: ctx.count]
+        needs = [n and t.is_floating_point() for n, t in zip(ctx.needs_input_grad[4:], tensors, strict=True)]
         mask = [g is not None and g.is_floating_point() for g in grads]
         given = [g.contiguous() for g, m in zip(grads, mask, strict=True) if m]
-        flat = iter(gradient(list(saved), given, repr((*call, tuple(needs), tuple(mask)))))
+        flat = iter(ctx.gradient([*saved], given, repr((*call, tuple(needs), tuple(mask)))))
         made = []
         for at, (t, needed) in enumerate(zip(tensors, needs, strict=True)):
-            if needed and fakes.is_sparse(op, call[0], call[1], at):
+            if needed and fakes.is_sparse(ctx.op, call[0], call[1], at):
                 rows, values = next(flat), next(flat)
                 made.append(torch.sparse_coo_tensor(rows.unsqueeze(0), values, t.shape, check_invariants=False))
             else:
                 made.append(next(flat) if needed else None)
-        return made, None
-
-    torch.library.register_autograd(name, run_backward, setup_context=setup, lib=_library)
-    _defined[op.name] = getattr(torch.ops.lodkit, op.name).default
-    return _defined[op.name]
+        return None, None, None, None, *made
 
 
-def write_call(inputs, attrs, offsets=None):
+def write_call(inputs, attrs):
     """Flatten inputs: their tensors, and the string that says how to put them together again.
 
     ``([None, 0, 1, ...], {attributes})``: for each input None, 0 for a tensor, or the number of levels. Third, where
     there are any, names of attributes whose numbers are the last tensors: scalars of NumPy are tensors of a graph.
-    ``offsets`` are those of inputs that are the values of a LoDTensor of one level, by position.
     """
-    tensors, frames, offsets = [], [], offsets or {}
-    for i, x in enumerate(inputs):
+    tensors, frames = [], []
+    for x in inputs:
         if x is None:
             frames.append(None)
             continue
-        if i in offsets:
-            tensors += [x, offsets[i]]
-            frames.append(1)
-        elif isinstance(x, LoDTensor):
+        if isinstance(x, LoDTensor):
             tensors.append(torch.as_tensor(x._values))
             tensors += [torch.as_tensor(level) for level in x._lod]
             frames.append(len(x._lod))
@@ -150,16 +175,17 @@ def trace_call(op, run, inputs, attrs):
     return tuple(values) if several else values[0]
 
 
-def _inputs_of(tensors, frames):
+def _inputs_of(arrays, frames):
     """The operator's inputs over the arrays of tensors; offsets are checked and copied."""
     inputs, at = [], 0
     for levels in frames:
         if levels is None:
             inputs.append(None)
             continue
-        values = array(tensors[at])
+        values = arrays[at]
         if levels:
-            offsets = _levels.from_offsets([numbers_of(t) for t in tensors[at + 1 : at + 1 + levels]])
+            given = [x if type(x) is np.ndarray else numbers_of(x) for x in arrays[at + 1 : at + 1 + levels]]
+            offsets = _levels.from_offsets(given)
             _levels.check_rows(offsets, values)
             values = LoDTensor._wrap(values, offsets)
         inputs.append(values)
@@ -169,8 +195,8 @@ def _inputs_of(tensors, frames):
 
 def _forward(op, tensors, call):
     frames, attrs = fakes.resolve_call(call, tensors)
-    result = op.full(*_inputs_of(tensors, frames), **attrs)
-    flat, arrays, like = [], [array(t) for t in tensors], rounded_like(tensors)
+    arrays, like = [array(t) for t in tensors], rounded_like(tensors)
+    result, flat = op.full(*_inputs_of(arrays, frames), **attrs), []
     for x in result if isinstance(result, tuple) else (result,):
         if not isinstance(x, LoDTensor | np.ndarray | torch.Tensor):
             raise LodkitError(f"{op.name} gives {type(x).__name__}, which torch.compile has no type for")
@@ -192,16 +218,21 @@ def _copy_unless_fresh(x, others, like):
 def _backward(op, saved, grads, call):
     _, _, _, needs, mask = fakes.parse_call(call)
     frames, attrs = fakes.resolve_call(call, saved[: len(needs)])
-    count = len(needs)
-    inputs = _inputs_of(saved[:count], frames)
-    promise = op.full.infer(*(VarDesc.of(x) for x in inputs), **attrs)
-    levels = [desc.lod_level for desc in (promise if isinstance(promise, tuple) else (promise,))]
-    outputs = _inputs_of(saved[count:], levels) if op.reads_outputs else Unsaved(op)
-    arrays, at, by_result = iter(grads), 0, []
+    count, known, given = len(needs), [array(t) for t in saved], [array(g) for g in grads]
+    inputs = _inputs_of(known[:count], frames)
+    levels = _levels_of.get((op.name, call))
+    if levels is None:
+        promise = op.full.infer(*(VarDesc.of(x) for x in inputs), **attrs)
+        levels = [desc.lod_level for desc in (promise if isinstance(promise, tuple) else (promise,))]
+        if len(_levels_of) >= MAX_CALLS:
+            _levels_of.clear()
+        _levels_of[op.name, call] = levels
+    outputs = _inputs_of(known[count:], levels) if op.reads_outputs else Unsaved(op)
+    arrays, at, by_result = iter(given), 0, []
     for n in levels:
         g = next(arrays) if mask[at] else None
         # A graph has zeros for what nobody asked for; some rules take None only.
-        by_result.append(None if g is None or (len(levels) > 1 and not g.any()) else array(g))
+        by_result.append(None if g is None or (len(levels) > 1 and not g.any()) else g)
         at += 1 + n
     places = fakes.places_of(frames)
     step = Call(op, inputs, {**op.defaults, **attrs}, outputs)
@@ -211,7 +242,7 @@ def _backward(op, saved, grads, call):
         with no_grad():
             found = op.gradient_rule(step, *by_result)
     found = found if isinstance(found, tuple) else (found,)
-    flat, others = [], [*map(array, saved), *map(array, grads)]
+    flat, others = [], [*known, *given]
     for i, at in enumerate(places):
         if at is None or not needs[at]:
             continue

@@ -6,8 +6,8 @@ import typing
 from typing import Any, Literal, Self
 
 import torch
+from torch.compiler import is_compiling
 
-from ...arrays.ids import checked_ids
 from ...base.errors import DTypeError, RowIndexError
 from ...base.tracebacks import shorten
 from ...lod import LoDTensor
@@ -15,7 +15,7 @@ from ...ops.sequence_pool import Pool, sequence_pool
 from .autograd import differentiable
 from .bag_function import Bag, reduce_bags
 from .bag_in_graphs import call_in_graph
-from .bag_inputs import bags_of, check_pool, copy_ids, renorm, weights_of, without
+from .bag_inputs import bags_of, check_places, check_pool, copy_ids, drop_padding, renorm, weights_of
 from .bag_on_gpu import call_on_gpu
 from .nested import from_nested, ragged
 
@@ -151,10 +151,8 @@ include_last_offset, padding_idx, device, dtype
         RowIndexError
             An id is negative or not below ``num_embeddings``; the message gives its position.
         """
-        if torch.compiler.is_compiling():
-            if torch.compiler.is_exporting():
-                return call_in_graph(self, self._check(), input, offsets, per_sample_weights)
-            return _eager(self, input, offsets, per_sample_weights)
+        if is_compiling():
+            return call_in_graph(self, input, offsets, per_sample_weights)
         try:
             return self._forward(input, offsets, per_sample_weights)
         except Exception as error:
@@ -175,7 +173,11 @@ include_last_offset, padding_idx, device, dtype
         if weights is not None:
             weights = weights_of(weights, input, bags, weight.dtype)
         if self.padding_idx is not None or self.max_norm is not None:
-            bags, weights = self._without_padding(weight, input, bags, weights)
+            check_places(input, bags, len(weight))
+            if self.max_norm is not None and len(bags._values):
+                renorm(weight, torch.from_numpy(copy_ids(bags)._values), self.max_norm, self.norm_type)
+            if self.padding_idx is not None:
+                bags, weights = drop_padding(bags, weights, self.padding_idx)
         try:
             if torch.is_grad_enabled() and (weight.requires_grad or (weights is not None and weights.requires_grad)):
                 if kind == "fused" and _DDP._active_ddp_module is not None:
@@ -184,33 +186,12 @@ include_last_offset, padding_idx, device, dtype
             else:
                 out = reduce_bags(weight, weights, bags, mode)
         except RowIndexError:
-            self._checked_ids(input, bags)
+            check_places(input, bags, len(weight))
             raise
         return out if len(bags._lod) == 1 else LoDTensor._wrap(out, bags._lod[:-1])
 
-    def _without_padding(self, weight, input, bags, weights):
-        """Bags and weights without padding, after the rows that are read were given at most the largest norm."""
-        self._checked_ids(input, bags)
-        if self.max_norm is not None and len(bags._values):
-            renorm(weight, torch.from_numpy(copy_ids(bags)._values), self.max_norm, self.norm_type)
-        if self.padding_idx is not None:
-            bags, kept = without(bags, self.padding_idx)
-            if kept is not None and weights is not None:
-                weights = weights[torch.from_numpy(kept)]
-        return bags, weights
-
-    def _checked_ids(self, input, bags):
-        """Refuse bad ids, by their place in the input."""
-        ids = bags._values
-        if isinstance(input, torch.Tensor) and input.dim() == 2 and not input.is_nested:
-            ids = ids.reshape(tuple(input.shape))
-        checked_ids(ids, self.weight.shape[0], "input")
-
     def extra_repr(self) -> str:
         return super().extra_repr() + (", fused=True" if self.fused else "")
-
-
-_eager = torch.compiler.disable(EmbeddingBag._forward)
 
 
 class SequencePool(torch.nn.Module):
@@ -248,7 +229,7 @@ class SequencePool(torch.nn.Module):
         -------
         Tensor of one row a sequence. For a LoDTensor with levels above, a LoDTensor of these.
         """
-        if torch.compiler.is_compiling():
+        if is_compiling():
             return self._forward(x, offsets)
         try:
             return self._forward(x, offsets)
