@@ -142,13 +142,16 @@ def test_an_unknown_optimizer_names_those_there_are(tmp_path, capsys):
     assert "not adagard" in error
 
 
-NAMES = "lodkit Python NumPy Numba CPU threads cache GPU libraries environment"
+NAMES = "lodkit Python NumPy Numba CPU threads BLAS cache GPU libraries environment"
 
 
 def test_info_is_what_a_bug_report_needs(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path))
     cache.store(cache.entry_name("x"), b"payload")
     (tmp_path / "note.txt").write_text("not counted")
+    monkeypatch.setattr(info, "GIVEN", {"NUMBA_NUM_THREADS": "1"})
+    monkeypatch.setattr(threading_layer, "start", lambda: None)
+    monkeypatch.setattr(threading_layer, "get_num_threads", lambda: 1)
     assert main(["info"]) == 0
     out, error = capsys.readouterr()
     assert not error
@@ -159,14 +162,59 @@ def test_info_is_what_a_bug_report_needs(capsys, monkeypatch, tmp_path):
     assert not any("cannot be told" in fact for fact in facts.values())
 
 
+CORES = info._cores()
+
+
 @pytest.mark.parametrize(
-    ("layer", "given", "advised"),
-    [("omp", {}, True), ("omp", {"OMP_WAIT_POLICY": "PASSIVE"}, False), ("workqueue", {}, False)],
+    ("given", "costs"),
+    [
+        ({"NUMBA_THREADING_LAYER": "omp"}, []),
+        ({"NUMBA_THREADING_LAYER": "omp", "OMP_WAIT_POLICY": "ACTIVE"}, ["OMP_WAIT_POLICY=ACTIVE: .*; leave it out$"]),
+        (
+            {"NUMBA_THREADING_LAYER": "omp", "OMP_WAIT_POLICY": "passive"},
+            ["OMP_WAIT_POLICY=passive: .*; leave it out on a quiet machine$"],
+        ),
+        (
+            {"NUMBA_THREADING_LAYER": "omp", "GOMP_SPINCOUNT": "infinite"},
+            ["GOMP_SPINCOUNT=infinite: .*; leave it out$"],
+        ),
+        ({"NUMBA_THREADING_LAYER": "omp", "GOMP_SPINCOUNT": "1000"}, []),
+        ({"NUMBA_THREADING_LAYER": "workqueue"}, ["threading layer workqueue: .*; pip install tbb, or unset"]),
+        (
+            {"NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": str(CORES + 1), "OPENBLAS_NUM_THREADS": "1"},
+            [
+                "threading layer workqueue: ",
+                f"{CORES + 1} threads on {CORES} cores: .*; set NUMBA_NUM_THREADS={CORES}$",
+                f"OPENBLAS_NUM_THREADS=1: products of more than 34 million .* use 1 of {CORES + 1} threads; leave it",
+            ],
+        ),
+    ],
 )
-def test_info_tells_how_threads_wait(monkeypatch, layer, given, advised):
-    monkeypatch.setattr(info, "GIVEN", given)
-    monkeypatch.setattr(threading_layer, "start", lambda: layer)
-    assert ("; they spin while they wait, set OMP_WAIT_POLICY=passive" in info._threads()) == advised
+def test_info_says_which_settings_cost(given, costs):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "GOMP_", "NUMBA_", "OPENBLAS_"))}
+    if "NUMBA_NUM_THREADS" not in given:
+        kept["NUMBA_NUM_THREADS"] = str(CORES)
+    done = subprocess.run(
+        [sys.executable, "-m", "lodkit", "info"], env=kept | given, capture_output=True, text=True, check=True
+    )
+    if "none can be started" in done.stdout or (CORES == 1 and "NUMBA_NUM_THREADS" not in given):
+        pytest.skip("this layer does not start here")
+    if "its threads are left as they are" in done.stdout:
+        costs = [cost for cost in costs if not cost.startswith("OPENBLAS")]
+    found = [line.split(maxsplit=1)[1] for line in done.stdout.splitlines() if line.startswith("costs ")]
+    assert len(found) == len(costs), found
+    for line, cost in zip(found, costs, strict=True):
+        assert re.match(cost, line)
+
+
+@pytest.mark.parametrize(
+    ("limit", "cores"), [("max 100000", CORES), ("50000 100000", 0.5), (f"{9**9} 100000", CORES), ("", CORES)]
+)
+def test_info_knows_the_limit_of_a_container(monkeypatch, tmp_path, limit, cores):
+    monkeypatch.setattr(info, "QUOTA", str(tmp_path / "cpu.max"))
+    assert info._quota() == CORES
+    (tmp_path / "cpu.max").write_text(limit)
+    assert info._quota() == cores
 
 
 def test_info_says_why_nothing_is_kept(monkeypatch, tmp_path):
@@ -182,6 +230,7 @@ def test_info_says_why_nothing_is_kept(monkeypatch, tmp_path):
 def test_info_without_cuda_and_with_what_is_broken(monkeypatch):
     monkeypatch.setitem(sys.modules, "lodkit.arrays.cuda.private_numba", None)
     monkeypatch.setattr(info, "_python", lambda: 1 / 0)
+    monkeypatch.setattr(info, "_costs", list)
     report = info.report()
     assert re.search(r"GPU +cannot be told \(\w+", report)
     assert "Python      cannot be told (ZeroDivisionError: division by zero)" in report

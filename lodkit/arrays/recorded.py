@@ -96,7 +96,8 @@ class RecordedArray(np.ndarray):
         if out is not None:
             return _run_in_place(name, ufunc, rules, inputs, out, kwargs)
         plain = tuple(map(operand, inputs))
-        made = ufunc(*plain, **kwargs)
+        is_product = ufunc is np.matmul and not kwargs and all(isinstance(x, np.ndarray) and x.ndim for x in plain)
+        made = multiply(*plain) if is_product else ufunc(*plain, **kwargs)
         if isinstance(made, tuple) or (rules is None and made.dtype.kind not in "biu"):
             refuse_unrecorded(name)
         return made if rules is None else record_result(name, partials(rules), plain, made)
@@ -273,6 +274,13 @@ def sum_to_shape(xp, grad, x):
     if tuple(grad.shape) != tuple(x.shape):
         grad = xp.broadcast_to(grad, tuple(x.shape))
     return xp.asarray(grad if grad.dtype == x.dtype else xp.astype(grad, x.dtype))
+
+
+def multiply(x, y):
+    """``x @ y`` on as many of BLAS's threads as it is worth. The first call imports Numba, as gradients do."""
+    from ..jit import blas
+
+    return blas.multiply(x, y)
 
 
 def _run_in_place(name, ufunc, rules, inputs, out, kwargs):

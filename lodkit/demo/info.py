@@ -14,11 +14,14 @@ LIBRARIES = (
     *("awkward", "cuda-core", "cupy", "duckdb", "matplotlib", "numba-cuda", "pandas", "polars", "protobuf", "pyarrow"),
     *("safetensors", "scipy", "tbb", "torch"),
 )
+QUOTA = "/sys/fs/cgroup/cpu.max"
+# GNU OpenMP's default is 300,000, 7 ms (znver4).
+LONG_SPINS = 100_000
 VARIABLES = ("LODKIT_", "NUMBA_", "OMP_", "GOMP_", "KMP_", "OPENBLAS_", "MKL_", "CUDA_VISIBLE", "XDG_CACHE_HOME")
 
 
 def report():
-    """Return a line per fact; what cannot be told says why."""
+    """Return a line per fact, and behind them one per setting that costs time; what cannot be told says why."""
     facts = {
         "lodkit": _lodkit,
         "Python": _python,
@@ -26,12 +29,16 @@ def report():
         "Numba": _numba,
         "CPU": _cpu,
         "threads": _threads,
+        "BLAS": _blas,
         "cache": _cache,
         "GPU": _gpu,
         "libraries": _libraries,
         "environment": _environment,
     }
-    return "\n".join(f"{name:<12}{_collect(tell)}" for name, tell in facts.items())
+    found = [(name, _collect(tell)) for name, tell in facts.items()]
+    costs = _collect(lambda: [*_costs()])
+    found += [("costs", cost) for cost in ([costs] if isinstance(costs, str) else costs)]
+    return "\n".join(f"{name:<12}{text}" for name, text in found)
 
 
 def _collect(tell):
@@ -64,9 +71,23 @@ def _numba():
 def _cpu():
     import llvmlite.binding
 
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     name = _processor()
-    return f"{name} ({llvmlite.binding.get_host_cpu_name()}), {allowed} of {os.cpu_count()} cores"
+    return f"{name} ({llvmlite.binding.get_host_cpu_name()}), {_cores()} of {os.cpu_count()} cores"
+
+
+def _cores():
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _quota():
+    """Cores whose time this process gets, by the limit of its container; all of them where there is none."""
+    try:
+        with open(QUOTA) as file:
+            time, period = file.read().split()
+        return min(_cores(), int(time) / int(period))
+    except (OSError, ValueError):  # not on Linux, in another version of cgroups, or "max"
+        return _cores()
 
 
 def _processor():
@@ -90,9 +111,49 @@ def _threads():
         return f"none can be started: {error}"
     if not layer:
         return "1: kernels run serially"
-    spins = layer == "omp" and GIVEN.get("OMP_WAIT_POLICY", "").lower() != "passive"
-    advice = "; they spin while they wait, set OMP_WAIT_POLICY=passive on a busy machine" if spins else ""
-    return f"{get_num_threads()}, threading layer {layer}{advice}"
+    return f"{get_num_threads()}, threading layer {layer}"
+
+
+def _blas():
+    import numpy as np
+
+    from ..jit.blas import find_openblas
+
+    blas = np.__config__.show(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[attr-defined]
+    held = "in operators within lodkit.set_num_threads" if find_openblas() else "its threads are left as they are"
+    return f"{blas.get('name')} {blas.get('version')}, {held}"
+
+
+def _costs():
+    """Settings that cost time, each with its remedy."""
+    from ..jit.blas import THREAD_PRODUCTS, find_openblas
+    from ..jit.threading_layer import get_num_threads, start
+
+    layer, threads, cores = start(), get_num_threads(), _quota()
+    wait, spins = GIVEN.get("OMP_WAIT_POLICY", ""), GIVEN.get("GOMP_SPINCOUNT", "0")
+    if layer == "omp" and wait.lower() == "active":
+        yield f"OMP_WAIT_POLICY={wait}: threads that wait keep their cores from all others; leave it out"
+    elif layer == "omp" and (not spins.isdigit() or int(spins) >= LONG_SPINS):
+        yield f"GOMP_SPINCOUNT={spins}: threads that wait keep their cores from all others; leave it out"
+    elif layer == "omp" and wait.lower() == "passive":
+        yield f"OMP_WAIT_POLICY={wait}: each kernel has to wake threads that sleep; leave it out on a quiet machine"
+    if layer == "workqueue":
+        yield (
+            "threading layer workqueue: of calls in several threads at once one shares its work, and a prange of yours "
+            "ends the process; pip install tbb, or unset NUMBA_THREADING_LAYER where GNU OpenMP is installed"
+        )
+    if threads > cores:
+        most = max(1, int(cores))
+        yield f"{threads} threads on {cores:.3g} cores: they wait for each other; set NUMBA_NUM_THREADS={most}"
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        given = GIVEN.get(name, "")
+        if find_openblas() and given.isdigit():
+            if 0 < int(given) < threads:
+                yield (
+                    f"{name}={given}: products of more than {2 * THREAD_PRODUCTS / 1e6:.0f} million multiplications "
+                    f"use {given} of {threads} threads; leave it out, smaller ones use one thread as it is"
+                )
+            break
 
 
 def _cache():

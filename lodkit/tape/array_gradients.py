@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.recorded import UFUNCS
+from ..arrays.recorded import UFUNCS, multiply
 
 LN2, LN10 = math.log(2), math.log(10)
 DEGREES = 180 / math.pi
@@ -46,12 +46,12 @@ def _matrix_grad(g, x, y):
 
 
 def _left_grad(xp, g, out, x, y):
-    grad = _matrix_grad(g, x, y) @ (y[:, None] if y.ndim == 1 else y).swapaxes(-1, -2)
+    grad = multiply(_matrix_grad(g, x, y), (y[:, None] if y.ndim == 1 else y).swapaxes(-1, -2))
     return grad.sum(axis=tuple(range(grad.ndim - 1))) if x.ndim == 1 else grad
 
 
 def _right_grad(xp, g, out, x, y):
-    grad = (x[None] if x.ndim == 1 else x).swapaxes(-1, -2) @ _matrix_grad(g, x, y)
+    grad = multiply((x[None] if x.ndim == 1 else x).swapaxes(-1, -2), _matrix_grad(g, x, y))
     return grad[..., 0].sum(axis=tuple(range(grad.ndim - 2))) if y.ndim == 1 else grad
 
 

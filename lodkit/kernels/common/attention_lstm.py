@@ -90,14 +90,16 @@ def attention_lstm(
     hidden = xp.zeros_like(cell) if h0 is None else xp.take(on.namespace_and_arrays(h0)[1], first, axis=0)
     results = []
     with np.errstate(all="ignore"):
-        scores = xp.matmul(values, attend[: sizes.width])
+        scores = on.multiply_arrays(xp, values, attend[: sizes.width])
         scores = scores if added is None else scores + added
         shift = 0 if shift is None else shift
         attention = _Attention(on, xp, source, ends, scores, scale, shift)
         for count in steps.counts:
             cell, hidden = cell[:count], hidden[:count]
-            mean = attention.mean(xp.matmul(cell, attend[sizes.width :]))
-            gates = xp.matmul(hidden, w[: sizes.size]) + xp.matmul(mean, w[sizes.size :]) + add
+            mean = attention.mean(on.multiply_arrays(xp, cell, attend[sizes.width :]))
+            gates = (
+                on.multiply_arrays(xp, hidden, w[: sizes.size]) + on.multiply_arrays(xp, mean, w[sizes.size :]) + add
+            )
             opened = activate(xp, gate_activation, gates[:, : 3 * sizes.size])
             forget_gate, input_gate, output_gate = (
                 opened[:, i : i + sizes.size] for i in range(0, 3 * sizes.size, sizes.size)

@@ -96,12 +96,15 @@ def gru_unit_grad(
             (candidate - h, update, 1 - update) if not origin_mode else (h - candidate, 1 - update, update)
         )
         by_last = (g * enter + by_last) * slope(xp, candidate_activation, candidate)
-        by_product = xp.matmul(by_last, _transpose(xp, by_candidate)) + g_reset
+        by_product = on.multiply_arrays(xp, by_last, _transpose(xp, by_candidate)) + g_reset
         both = xp.concat([g * new + by_update, by_product * h + by_reset], axis=1)
         both = both * slope(xp, gate_activation, gates[:, : 2 * size])
-        by_hidden = g * keep + by_product * reset + xp.matmul(both, _transpose(xp, by_gates))
+        by_hidden = g * keep + by_product * reset + on.multiply_arrays(xp, both, _transpose(xp, by_gates))
         by_x = xp.concat([both, by_last], axis=1)
-        parts = xp.matmul(_transpose(xp, h), both), xp.matmul(_transpose(xp, reset_hidden), by_last)
+        parts = (
+            on.multiply_arrays(xp, _transpose(xp, h), both),
+            on.multiply_arrays(xp, _transpose(xp, reset_hidden), by_last),
+        )
         by_weight = _join_parts(xp, parts, tuple(weight.shape), weight_layout)
         by_bias = xp.reshape(xp.sum(by_x, axis=0, dtype=xp.float64), (3 * size,) if bias is None else tuple(bias.shape))
         return on.round_like(x, by_x, by_hidden, by_weight, by_bias)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...arrays import check_gradient, native, upcast
 from ...jit import simd
+from ...jit.blas import multiply
 from ...lod import LoDTensor
 from ...ops import dense as ops
 from ...registry import Dense
@@ -20,7 +21,7 @@ from .primitives.row_softmax import cross_entropy, cross_entropy_grad
 @ops.fc.kernel("cpu")
 def fc(x, weight, bias, /):
     rows = ops.check_fc(x, weight, bias)
-    out = np.matmul(upcast(rows), upcast(weight))
+    out = multiply(upcast(rows), upcast(weight))
     if bias is not None:
         out += bias
     return out.astype(native(x.dtype), copy=False)
@@ -31,8 +32,8 @@ def fc_grad(x, weight, grad, /):
     rows, w = upcast(ops.check_fc(x, weight, None)), upcast(weight)
     g = upcast(check_gradient(grad, (len(x), weight.shape[1])))
     dtype = native(x.dtype)
-    by_x = np.matmul(g, w.T).reshape(x.shape)
-    return tuple(d.astype(dtype, copy=False) for d in (by_x, rows.T @ g, g.sum(axis=0, dtype=np.float64)))
+    by_x = multiply(g, w.T).reshape(x.shape)
+    return tuple(d.astype(dtype, copy=False) for d in (by_x, multiply(rows.T, g), g.sum(axis=0, dtype=np.float64)))
 
 
 @ops.tanh.kernel("cpu")

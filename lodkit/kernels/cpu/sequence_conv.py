@@ -6,6 +6,7 @@ import numpy as np
 
 from ...arrays import matrix, native, upcast
 from ...jit import advance, parallel_kernel, prange, segment_of, settings, simd
+from ...jit.blas import multiply
 from ...ops.sequence_conv import clip_start, edges, uses_of_padding
 from .primitives.reduce import reduce_into
 from .primitives.templates import row_kernel
@@ -57,7 +58,7 @@ def _blocks(x, pads, offsets, start, length):
 def _product(x, pads, offsets, start, length, weight, out):
     """``out[t]`` is the window of row t times ``weight``."""
     for first, windows in _blocks(x, pads, offsets, start, length):
-        np.matmul(windows, weight, out=out[first : first + len(windows)])
+        multiply(windows, weight, out[first : first + len(windows)])
     return out
 
 
@@ -91,7 +92,7 @@ def convolve_grad(x, weight, pads, offsets, start, length, grad):
     values, weight = _contiguous_rows(x), _contiguous_rows(weight)
     g, by_weight = _contiguous_rows(grad.astype(values.dtype, copy=False)), np.zeros(weight.shape)
     for first, windows in _blocks(values, None if pads is None else _contiguous_rows(pads), offsets, start, length):
-        by_weight += windows.T @ g[first : first + len(windows)]
+        by_weight += multiply(windows.T, g[first : first + len(windows)])
     steps = weight.reshape(length, values.shape[1], weight.shape[1]).transpose(0, 2, 1)
     # A row gets from each row that sees it, through that step's part of the weight: a convolution backwards.
     back = steps[::-1].reshape(length * weight.shape[1], values.shape[1])
@@ -100,7 +101,7 @@ def convolve_grad(x, weight, pads, offsets, start, length, grad):
         return _round_results(x.dtype, by_x, by_weight)
     rows, ends = uses_of_padding(offsets, start, length)
     uses = reduce_into(g, rows, None, None, ends, "sum", 0.0).reshape(len(pads), len(back))
-    return _round_results(x.dtype, by_x, by_weight, (uses @ steps.reshape(back.shape)).reshape(pads.shape))
+    return _round_results(x.dtype, by_x, by_weight, multiply(uses, steps.reshape(back.shape)).reshape(pads.shape))
 
 
 def _look_row(i, s, _, x, factors, step, offsets, out):

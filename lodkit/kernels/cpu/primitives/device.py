@@ -111,7 +111,7 @@ HOMES = {
     "map_rows": ("map_rows",),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
     "norms": ("squared_norm", "stepped_loop", "stepped_norms"),
-    "products": ("columns_of", "matmul", "matmul_ahead"),
+    "products": ("columns_of", "matmul", "matmul_ahead", "multiply_arrays"),
     "reduce": ("reduce_into", "reduce_loop", "reduce_with_index"),
     "templates": ("loop_of", "numbers_of"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),

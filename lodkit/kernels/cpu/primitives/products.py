@@ -14,6 +14,7 @@ import types
 import numpy as np
 
 from ....jit import jitable, simd
+from ....jit.blas import SHARED_PRODUCTS, multiply
 
 #: Rows of results in registers at once, each one vector: 6 fill the registers of AVX2 with room for the factors.
 ROWS = 6
@@ -127,11 +128,12 @@ def matmul(a, b, out=None, transpose=""):
     """The product of two matrices; ``transpose`` names one to transpose, left or right. Filled into ``out``."""
     a, b = a.T if transpose == "left" else a, b.T if transpose == "right" else b
     if out is None:
-        return np.matmul(a, b)
+        return multiply(a, b)
     if len(a) > MAX_VECTOR_ROWS:
-        return np.dot(a, b, out=out)
+        return multiply(a, b, out, np.dot)
+    product = np.dot if b.size < SHARED_PRODUCTS else multiply
     for i in range(len(a)):
-        np.dot(a[i], b, out=out[i])
+        product(a[i], b, out[i])
     return out
 
 
@@ -140,8 +142,13 @@ def matmul_ahead(a, b, ready, needed, out):
     if needed <= ready:
         return ready
     stop = min(len(a), max(needed, ready + BLOCK // max(1, out.strides[0])))
-    np.dot(a[ready:stop], b, out=out[ready:stop])
+    multiply(a[ready:stop], b, out[ready:stop], np.dot)
     return stop
+
+
+def multiply_arrays(xp, a, b):
+    """The product of two arrays of ``namespace_and_arrays``, whose namespace is ``xp``."""
+    return multiply(a, b)
 
 
 def columns_of(x, start, stop):
