@@ -185,7 +185,7 @@ CORES = info._cores()
             [
                 "threading layer workqueue: ",
                 f"{CORES + 1} threads on {CORES} cores: .*; set NUMBA_NUM_THREADS={CORES}$",
-                f"OPENBLAS_NUM_THREADS=1: products of more than 34 million .* use 1 of {CORES + 1} threads; leave it",
+                f"OPENBLAS_NUM_THREADS=1: products of more than 8 million .* use 1 of {CORES + 1} threads; leave it",
             ],
         ),
     ],

@@ -104,7 +104,7 @@ def set_num_threads(n: int) -> None:
     """Let every parallel kernel, and every matrix product of an operator or a gradient, use at most ``n`` threads.
 
     ``numba.set_num_threads`` in the calling thread is a further bound. Products are NumPy's: where its BLAS is
-    OpenBLAS, each takes the threads that it is worth, one for less than 34 million multiplications. NumPy's products
+    OpenBLAS, each takes the threads that it is worth, one for less than 8 million multiplications. NumPy's products
     elsewhere keep theirs.
     """
     if not hasattr(n, "__index__"):

@@ -14,6 +14,7 @@ import pytest
 import lodkit
 from lodkit.jit import blas, limits, threading_layer
 
+WORTH = blas.THREAD_PRODUCTS
 PACKAGE = pathlib.Path(lodkit.__file__).parent
 
 
@@ -32,7 +33,7 @@ def seen(openblas, products):
 
 
 def test_a_product_gets_the_threads_that_it_is_worth(openblas, monkeypatch):
-    for products, threads in ((1, 1), (2**25 - 1, 1), (2**25, 2), (3 * 2**24, 3), (2**24 * 100, 4)):
+    for products, threads in ((1, 1), (2 * WORTH - 1, 1), (2 * WORTH, 2), (3 * WORTH, 3), (100 * WORTH, 4)):
         assert (seen(openblas, products), openblas[-1]) == (threads, 8)
     monkeypatch.setattr(limits, "threads", 1)
     assert seen(openblas, 2**30) == 1
