@@ -262,7 +262,9 @@ def check_step(op, pool, name, table, ids, part, states, factor):
 def refuse_shared_memory(arrays):
     """Refuse tables and states that share memory, which would step twice."""
     arrays = [array for array in arrays if isinstance(array, np.ndarray) and array.size]
-    spans = sorted(np.lib.array_utils.byte_bounds(array) for array in arrays)
+    # What can be written in place is contiguous, as the checks before have found.
+    starts = (array.__array_interface__["data"][0] for array in arrays)
+    spans = sorted((start, start + array.nbytes) for start, array in zip(starts, arrays, strict=True))
     if any(first[1] > second[0] for first, second in itertools.pairwise(spans)):
         raise OutputError(
             "tables, or their states, share memory, and would step twice; give one array under all its names, and "
