@@ -251,7 +251,7 @@ def check_differences(op, inputs, i, attrs, weights, gradient, which):
             moved = [m.values if isinstance(m, LoDTensor) else m for m in moved]
         result = numbers_of(side_by_side(op.shown(op.definition(*moved, **attrs), attrs))[which])
         # What is infinite, as a loss that no path gives, stays so, and has a gradient of 0.
-        return (np.where(np.isfinite(result), result, 0) * weights).sum()
+        return (np.where(np.isinf(result), 0, result) * weights).sum()
 
     shape = numbers_of(inputs[i]).shape
     found = gradient.to_dense() if isinstance(gradient, SelectedRows) else gradient
