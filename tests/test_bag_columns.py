@@ -311,3 +311,10 @@ def test_nothing_is_written_before_all_is_checked():
     refused(ValueError, "weights have a meaning", weights=weights, pool="sqrt")
     lodkit.update_embedding_bags("adagrad", tables, columns, grad, moments, lr=0.1)
     assert (tables["user"] != before["user"]).any()
+
+
+@pytest.mark.parametrize("names", [10**20, "ab", ["a"], ["a", "b", "c"]])
+def test_names_are_one_for_each_column(names):
+    table, column = np.ones((3, 2)), LoDTensor([2, 0], [[2]])
+    with pytest.raises(ValueError, match="names must be a list of 2 names"):
+        lodkit.embedding_bag_columns(table, column, column, tables=[0, 0], names=names)

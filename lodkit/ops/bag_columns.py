@@ -72,8 +72,10 @@ def split_inputs(xs, tables):
     return xs[:count], xs[count : count + columns], xs[count + columns :], tables
 
 
-def label_by(names):
-    """Make the function of what errors call the ids of a column."""
+def label_by(names, count):
+    """Make the function of what errors call the ids of so many columns."""
+    if names is not None and (not isinstance(names, list | tuple) or len(names) != count):
+        raise ValueError(f"names must be a list of {count} names, one for each column, got {names!r:.80}")
     return lambda k: f"columns[{k if names is None else names[k]!r}]"
 
 
@@ -163,7 +165,7 @@ def prepare_columns(on, xs, tables, names, pool, padding_idx, dtype):
         raise TypeError(
             f"a LoDTensor is among the first {len(given)} inputs; give the tables first, then columns of ids"
         )
-    label, first, segments, found, start = label_by(names), given[0].dtype, 0, [], 0
+    label, first, segments, found, start = label_by(names, len(numbers)), given[0].dtype, 0, [], 0
     if len(columns) == 1 and not weights and getattr(columns[0], "lod_level", 0) == 2:
         return prepare_joined(on, given, columns[0], numbers, label, pool, padding_idx, dtype)
     for k, (number, bags) in enumerate(zip(numbers, columns, strict=True)):
