@@ -19,7 +19,7 @@ from ..base import loading
 from .threading_layer import get_num_threads
 
 #: Multiplications that are worth a thread, 0.1 ms of a core (znver4, float32). With both cores busy, a product that two
-#: threads share takes up to 12 ms longer; on a quiet machine one of twice as many takes 0.55 of the time of one thread.
+#: threads share takes up to 12 ms longer; on a quiet machine one of 16.8 million takes 0.52 of the time of one thread.
 THREAD_PRODUCTS = 1 << 22
 # OpenBLAS itself takes one thread for fewer, about; to tell it takes a microsecond.
 SHARED_PRODUCTS = 1 << 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import Numbers, compile_typed, jitable
+from ..jit import Numbers, compile_typed, lower_bound
 
 #: Most different keys that are found by insertion; more of them NumPy sorts.
 MOST_INSERTED = 1024
@@ -15,19 +15,6 @@ def find_distinct(keys, offsets):
     found = np.empty(MOST_INSERTED, np.int64)
     count = _insert_keys.code(keys, int(offsets[1]) if len(offsets) > 1 else 0, found)
     return np.unique(keys) if count < 0 else found[:count]
-
-
-@jitable
-def _place(distinct, count, key):
-    """Number of the first of sorted keys that is not below one."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if distinct[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @compile_typed
@@ -41,7 +28,7 @@ def _insert_keys(keys: Numbers, period: int, distinct: Numbers):
         key = keys[i]
         if 0 < period <= i and keys[i - period] == key:
             continue
-        at = _place(distinct, count, key)
+        at = lower_bound(distinct[:count], key)
         if at < count and distinct[at] == key:
             continue
         if count == len(distinct):
@@ -77,7 +64,7 @@ def _sort_entries(
     for i in range(len(keys)):
         number = after[before]
         if distinct[number] != keys[i]:
-            number = after[before] = _place(distinct, len(distinct), keys[i])
+            number = after[before] = lower_bound(distinct, keys[i])
         numbers[i] = before = number
         bounds[number] += 1
     # The end of each key; counted down, its start.
