@@ -178,24 +178,6 @@ def state_of(too_long, bad):
     return BAD_IDS if bad else TOO_LONG if too_long else 0
 
 
-def chunked_kernel(reduce_range):
-    """Make the kernel that deals segments to threads by chunks of rows, of a function that reduces a range of them."""
-
-    @parallel_kernel
-    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
-        state, ahead = 0, (distance, near_distance)
-        for c in prange(offsets[-1] // chunk + 1):
-            part = segments_in(offsets, chunk, c)
-            found = reduce_range(
-                values, ids, weights, padding, offsets, pad, divisor, chunk, block, ahead, part.start, part.stop, out
-            )
-            state = max(state, found)
-        return state
-
-    kernel.reduce_range = reduce_range
-    return kernel
-
-
 @functools.cache
 def sum_kernel(reduce, width, gather, weighted, prefetch):
     """Kernel of a reducer that adds up, or multiplies.
@@ -296,7 +278,19 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
             bad |= has_bad_id(ids, offsets[first], offsets[last], len(values))
         return state_of(too_long, bad)
 
-    return chunked_kernel(reduce_range)
+    @parallel_kernel
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
+        state, ahead = 0, (distance, near_distance)
+        for c in prange(offsets[-1] // chunk + 1):
+            part = segments_in(offsets, chunk, c)
+            found = reduce_range(
+                values, ids, weights, padding, offsets, pad, divisor, chunk, block, ahead, part.start, part.stop, out
+            )
+            state = max(state, found)
+        return state
+
+    kernel.reduce_range = reduce_range
+    return kernel
 
 
 @functools.cache
@@ -374,4 +368,16 @@ def segment_kernel(body, width, gather):
             bad |= has_bad_id(ids, offsets[first], offsets[last], len(values))
         return state_of(too_long, bad)
 
-    return chunked_kernel(reduce_range)
+    @parallel_kernel
+    def kernel(values, ids, weights, padding, offsets, pad, divisor, chunk, block, distance, near_distance, out):
+        state, ahead = 0, (distance, near_distance)
+        for c in prange(offsets[-1] // chunk + 1):
+            part = segments_in(offsets, chunk, c)
+            found = reduce_range(
+                values, ids, weights, padding, offsets, pad, divisor, chunk, block, ahead, part.start, part.stop, out
+            )
+            state = max(state, found)
+        return state
+
+    kernel.reduce_range = reduce_range
+    return kernel
