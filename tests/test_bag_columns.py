@@ -14,7 +14,7 @@ rng = np.random.default_rng(0)
 WIDTHS = (3, 5, 3, 3, 3, 3, 3, 3, 3, 3, 3)
 
 
-def draw(bags, longest, widths=WIDTHS, dtype=np.float64):
+def draw(bags, longest, widths=WIDTHS, dtype=np.float32):
     tables = {f"t{k}": (8 * rng.standard_normal((20 + k, w))).astype(dtype) for k, w in enumerate(widths)}
     columns = {}
     for name, table in tables.items():
@@ -38,7 +38,7 @@ def single_calls(tables, columns, weights=None, **attrs):
 @pytest.mark.parametrize(
     ("pool", "dtype"),
     [
-        *((pool, np.float64) for pool in ("sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp")),
+        *((pool, np.float32) for pool in ("sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp")),
         ("mean", np.float16),
         ("sum", np.int64),
     ],
@@ -69,7 +69,7 @@ def test_threads_change_no_bits(monkeypatch):
     assert lodkit.embedding_bags(tables, joined).shape == (400, sum(WIDTHS))
 
 
-@pytest.mark.parametrize("weight_type", [np.float64, np.float16])
+@pytest.mark.parametrize("weight_type", [np.float32, np.float16])
 def test_weights(weight_type):
     tables, columns = draw(5, 4)
     weights = {name: rng.random(len(column.values)).astype(weight_type) + 1 for name, column in columns.items()}
