@@ -101,7 +101,7 @@ def reduce_columns(bags, padding_idx, reduce, pad_value, dtype, out):
         group = groups.get(key)
         if group is None:
             of_weights = None if weights is None else column[3].dtype
-            plan_key = kind, 2, width, reduce, dtype, of_weights, True, few, reach
+            plan_key = kind, 2, width, reduce, dtype, of_weights, True, few, reach, None
             group = groups[key] = plans.get(plan_key) or keep_plan(plan_key), padding, few, []
         group[-1].append(column)
     for plan, padding, few, columns in groups.values():

@@ -16,6 +16,7 @@ import numpy as np
 from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
 from ....jit.tuning import tuning
+from ....lod.packed_rows import PARAMS_BYTES
 from .templates import fill
 
 #: Functions of vectors and numbers, of which Numba makes one version without reference counts.
@@ -23,6 +24,7 @@ inline_without_nrt = jitable(inline=True, nrt=False)
 TILE = 16  # chunks in a tile of a long segment
 FIRST_LEVEL = 3  # LLVM's number of that cache
 NARROW = 32  # columns of a row of two cache lines of float32
+NARROW_BYTES = 128  # of a packed row of two cache lines
 # Of several threads' states the largest is that of a call.
 TOO_LONG, BAD_IDS = 1, 2
 
@@ -130,6 +132,46 @@ def row_reader(width, gather, prefetch):
     return read
 
 
+@functools.cache
+def row_adder(step, width, weighted):
+    """Make two functions: W lanes of a number, and a sum with W columns of a row added to it."""
+
+    @inline_without_nrt
+    def lanes_of(values, weights, number):
+        return simd.full(values, width, number)
+
+    @inline_without_nrt
+    def add_row(total, values, weights, i, row, j):
+        x = simd.load(values, row, j, width)
+        return simd.fma(x, simd.full(values, width, weights[i]), total) if weighted else step(total, x)
+
+    return lanes_of, add_row
+
+
+@functools.cache
+def packed_row_adder(bits, width, weighted):
+    """Make the same for packed rows, which are summed in float32, as their weights are.
+
+    Lanes are codes as bytes hold them: the lowest bits of all bytes first, then the next. They are put in order once
+    per segment, not once per row.
+    """
+    each, size, params = 8 // bits, width * bits // 8, PARAMS_BYTES[bits]
+
+    @inline_without_nrt
+    def lanes_of(rows, weights, number):
+        return simd.full(weights, width, number)
+
+    @inline_without_nrt
+    def add_row(total, rows, weights, i, row, j):
+        pair = simd.load_params(rows, row, rows.shape[1] - params, bits)
+        scale, bias = simd.lane(pair, 0), simd.lane(pair, 1)
+        if weighted:
+            scale, bias = scale * weights[i], bias * weights[i]
+        return simd.add(total, simd.load_packed(rows, row, j // each, size, bits, scale, bias))
+
+    return lanes_of, add_row
+
+
 jitable(root_of, nrt=False)
 
 
@@ -179,8 +221,8 @@ def state_of(too_long, bad):
 
 
 @functools.cache
-def sum_kernel(reduce, width, gather, weighted, prefetch):
-    """Kernel of a reducer that adds up, or multiplies.
+def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
+    """Kernel of a reducer that adds up, or multiplies; of packed rows, whose columns have so many ``bits``, sums.
 
     A block of rows is summed in the type of the values, more of them in double precision. Segments of one block, the
     usual case, have a loop without calls, around which its registers would be spilled. Longer ones are reduced in their
@@ -188,25 +230,24 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
     Chunks of single rows, as a look-up of one id a bag has, have a loop of their own: 0.6 of the time
     (znver5).
     """
-    reducer, row_of, bound = REDUCERS[reduce], access(width, gather, prefetch), bound_row(gather)
-    step, zero, rows_left = simd.STEPS[reducer.step], reducer.start, rows_left_by(gather)
-    single = tuning.single_rows_ahead if prefetch.again and width <= NARROW else 0
-    read_single = row_reader(width, gather, Prefetch(FIRST_LEVEL) if single else prefetch)
+    reducer, bound, rows_left = REDUCERS[reduce], bound_row(gather), rows_left_by(gather)
+    step, zero, each = simd.STEPS[reducer.step], reducer.start, 8 // bits if bits else 1
+    lanes_of, add_row = packed_row_adder(bits, width, weighted) if bits else row_adder(step, width, weighted)
+    lanes_read = width * bits // 8 + PARAMS_BYTES[bits] if bits else width
+    row_of, narrow = access(lanes_read, gather, prefetch), lanes_read <= (NARROW_BYTES if bits else NARROW)
+    single = tuning.single_rows_ahead if prefetch.again and narrow else 0
+    single_row_of = access(lanes_read, gather, Prefetch(FIRST_LEVEL) if single else prefetch)
 
     @inline_without_nrt
     def sum_block(values, ids, weights, padding, start, stop, j, distance, near_distance):
         distance, near_distance = rows_left(values, ids, stop, distance, near_distance)
-        result, i = simd.full(values, width, zero), start
+        result, i = lanes_of(values, weights, zero), start
         while i < stop:
-            row = row_of(values, ids, i, j, distance, near_distance)
+            row = row_of(values, ids, i, j // each, distance, near_distance)
             if not (gather and row == padding):
-                x = simd.load(values, bound(values, row), j, width)
-                if weighted:
-                    result = simd.fma(x, simd.full(values, width, weights[i]), result)
-                else:
-                    result = step(result, x)
+                result = add_row(result, values, weights, i, bound(values, row), j)
             elif zero != 0.0:
-                result = step(result, simd.full(values, width, 0.0))
+                result = step(result, lanes_of(values, weights, 0.0))
             i += 1
         return result
 
@@ -214,6 +255,10 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
     def weigh(weights, start, stop, divisor):
         """The weight of a segment, which divides its total."""
         return weight_of(weights, start, stop) if weighted and divisor != Divisor.NOTHING else float(stop - start)
+
+    @inline_without_nrt
+    def put(out, s, j, total):
+        simd.store(out, s, j, simd.transpose(total, each) if each > 1 else total)
 
     @jitable(nrt=False)
     def sum_long(values, ids, weights, padding, s, start, stop, pad, divisor, block, ahead, out):
@@ -224,14 +269,14 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
             return
         for at in range(0, out.shape[1], width):
             j = min(at, out.shape[1] - width)
-            total = simd.widen(simd.full(values, width, zero))
+            total = simd.widen(lanes_of(values, weights, zero))
             for i in range(start, stop, block):
                 part = sum_block(values, ids, weights, padding, i, min(i + block, stop), j, *ahead)
                 total = step(total, simd.widen(part))
-            simd.store(out, s, j, divide_total(total, weight, divisor))
+            put(out, s, j, divide_total(total, weight, divisor))
 
     @jitable(nrt=False)
-    def sum_singles(values, ids, padding, offsets, first, last, block, ahead, out):
+    def sum_singles(values, ids, weights, padding, offsets, first, last, block, ahead, out):
         """Reduce segments of one row each, by whose weight 1 nothing is divided. A sum of -0.0 is 0.0, so rows are no
         copies.
         """
@@ -241,16 +286,20 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
             distance, near_distance = rows_left(values, ids, before + stop, single or ahead[0], ahead[1])
             for s in range(at, stop):
                 for left in range(0, out.shape[1], width):
-                    j = min(left, out.shape[1] - width)
-                    x = read_single(values, ids, padding, before + s, j, distance, near_distance)
-                    simd.store(out, s, j, step(simd.full(values, width, zero), x))
+                    j, total = min(left, out.shape[1] - width), lanes_of(values, weights, zero)
+                    row = single_row_of(values, ids, before + s, j // each, distance, near_distance)
+                    if not (gather and row == padding):
+                        total = add_row(total, values, weights, before + s, bound(values, row), j)
+                    elif zero != 0.0:
+                        total = lanes_of(values, weights, 0.0)
+                    put(out, s, j, total)
 
     @inline_without_nrt
     def reduce_range(values, ids, weights, padding, offsets, pad, divisor, chunk, block, ahead, first, last, out):
         columns, bad, too_long, s = out.shape[1], False, False, first
         distance, near_distance = ahead
         if not weighted and are_single(offsets, s, last):
-            sum_singles(values, ids, padding, offsets, s, last, block, ahead, out)
+            sum_singles(values, ids, weights, padding, offsets, s, last, block, ahead, out)
             s = last
         while s < last:
             # Unsigned indices skip Numba's branch for negative ones, 0.3 ns a segment.
@@ -263,7 +312,7 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
                     for at in range(0, columns, width):
                         j = min(at, columns - width)
                         total = sum_block(values, ids, weights, padding, start, stop, j, distance, near_distance)
-                        simd.store(out, s, j, divide_total(total, weight, divisor))
+                        put(out, s, j, divide_total(total, weight, divisor))
                 s += 1
                 if s == last:
                     break
