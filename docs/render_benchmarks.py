@@ -20,13 +20,13 @@ HEADS = "| work | lodkit, {0} | best peer | ratio | lodkit, {1} | best peer | ra
 
 #: Sections of a page, each with what the names of its records match; the first that matches takes a record.
 FAMILIES = (
-    ("Small calls", r"sequences of \d+, width|^(sgd|adagrad) 10 rows|^import$|rows, fused$"),
+    ("Small calls", r"sequences of \d+, width|^(sgd|adagrad) 10 rows|^import$"),
     ("Many tables in one call", r"^(embedding_bags|Features)"),
     ("Compressed tables", r"\d bits|^weighted bags"),
     ("Fused updates of bags", r"^embedding_bag_\w+,"),
     ("Bags and look-ups", r"^(embedding_bag|bags|lookup_table)\b"),
     ("PyTorch and Arrow", r"^(bridge|module|training step|Arrow)"),
-    ("Optimizers", r"dense gradient|as the dense|rows, \d+ wide|rows of a table|SelectedRows|^sgd \d"),
+    ("Optimizers", r"dense gradient|as the dense|rows, \d+ wide|rows of a table|SelectedRows|rows, fused$|^sgd \d"),
     ("Attention", r"attention"),
     ("Recurrent layers", r"^(lstm|gru)"),
     ("Tagging, CTC, edit distance", r"^(crf|ctc|edit|word)"),
