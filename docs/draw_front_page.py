@@ -1,4 +1,4 @@
-"""Draw the figures of the front page: a batch beside its padded form, and speedups by family.
+"""Draw the figures of the front page, a batch beside its padded form and speedups by family, and that of jupyter.md.
 
     python docs/draw_front_page.py
 
@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from render_benchmarks import by_family, cpus, speedups
 
 import lodkit
+from lodkit.lod.repr_html import picture
 
 FIGURES = pathlib.Path(__file__).parent / "figures"
 BATCH = lodkit.LoDTensor.from_nested([[[1, 2, 3], [2]], [[0, 3]]])
@@ -103,7 +104,18 @@ def draw_speedups():
     return svg(LABEL_WIDTH + BAR_WIDTH + 150, bottom + 24, parts)
 
 
-GENERATED = {FIGURES / "batch.svg": draw_batch, FIGURES / "speedups.svg": draw_speedups}
+def draw_in_jupyter():
+    """The picture that Jupyter shows of the batch, and one of rows of three numbers."""
+    rows = lodkit.LoDTensor([[0.5, 1.25, -2.0], [3.0, 0.1, 7.5], [1.0, 2.0, 4.0]], [[2, 0, 1]])
+    parts = [f'<svg y="{y}"{picture(x)[4:]}' for x, y in ((BATCH, 0), (rows, 70))]
+    return svg(240, 155, parts)
+
+
+GENERATED = {
+    FIGURES / "batch.svg": draw_batch,
+    FIGURES / "speedups.svg": draw_speedups,
+    FIGURES / "jupyter.svg": draw_in_jupyter,
+}
 
 if __name__ == "__main__":
     for file, text in GENERATED.items():
