@@ -306,11 +306,25 @@ def test_nothing_is_written_before_all_is_checked():
         states={**moments, "user": [np.ones(2)]},
     )
     refused(LoDLevelError, "must be a LoDTensor of one level", columns={**columns, "user": np.zeros(3, np.int64)})
+    refused(TypeError, "a list would not be", rule="adagrad", states={**moments, "user": [[[0.0] * 3] * 5]})
     refused(TypeError, "would not be updated", tables={**tables, "user": [[0.0] * 3] * 5})
     refused(ValueError, "pool", pool="max")
     refused(ValueError, "weights have a meaning", weights=weights, pool="sqrt")
     lodkit.update_embedding_bags("adagrad", tables, columns, grad, moments, lr=0.1)
     assert (tables["user"] != before["user"]).any()
+
+
+def test_tapes_know_of_an_update_of_many_tables():
+    table, ids, grad = lodkit.parameter(np.ones((4, 2))), LoDTensor([1, 2], [[2]]), np.ones((1, 2))
+    with Tape() as tape:
+        total = (lodkit.embedding_bags([table], [ids]) * table.sum()).sum()
+        with pytest.raises(TypeError, match="no gradient flows through it to grad"):
+            lodkit.update_embedding_bags("sgd", [table], [ids], grad * total, lr=0.1)
+    assert (table == 1).all()
+    lodkit.update_embedding_bags("sgd", [table], [ids], grad, lr=0.5)
+    assert np.asarray(table).tolist() == [[1, 1], [0.5, 0.5], [0.5, 0.5], [1, 1]]
+    with pytest.raises(lodkit.LodkitError, match="overwritten since"):
+        tape.gradient(total, [table])
 
 
 @pytest.mark.parametrize("names", [10**20, "ab", ["a"], ["a", "b", "c"]])

@@ -219,6 +219,21 @@ def test_a_kernel_may_take_several_kinds(monkeypatch):
         count(grad, grad)
 
 
+@pytest.mark.parametrize("rows_first", [True, False])
+def test_a_kernel_of_any_mix_serves_what_no_other_names(monkeypatch, rows_first):
+    monkeypatch.setattr(operators, "OPS", dict(operators.OPS))
+
+    @lodkit.op
+    def mix(*xs: Dense | SelectedRows) -> int:
+        return len(xs)
+
+    kernels = [(lambda *xs: "any", Dense | SelectedRows), (lambda *xs: "rows", SelectedRows)]
+    for function, kinds in reversed(kernels) if rows_first else kernels:
+        function.__annotations__ = {"xs": kinds}
+        mix.kernel("cpu")(function)
+    assert [mix(PARAM, GRAD), mix(PARAM), mix(GRAD)] == ["any", "any", "rows"]
+
+
 def test_select_refuses_what_a_call_refuses():
     for name, inputs in (("sequence_pool", [np.ones(2)]), ("lookup_table", [None, [0]])):
         with pytest.raises((lodkit.NoKernelError, TypeError)) as called:

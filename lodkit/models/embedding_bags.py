@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from .. import ops
-from ..arrays import is_array
+from ..arrays import are_apart, is_array
 from ..arrays.types import DenseLike, Values
 from ..base.errors import LoDLevelError, OutputError, ShapeMismatchError
 from ..base.loading import public
@@ -21,12 +22,14 @@ from ..base.tracebacks import surface
 from ..lod import LoDTensor, values_of
 from ..lod.batching import concat
 from ..ops.bag_columns import naming
-from ..ops.bag_updates import FUSED, prepare_bag_update
-from ..ops.shared import plain
-from ..registry.kinds import unwrapped
+from ..ops.bag_updates import FUSED
+from ..registry.kinds import check_whole, unwrapped
+from ..registry.open_tapes import listeners, note_update, open_tapes
+from ..registry.tensors import arrays_of
 from ..tape.recording import check_update_on_tape
 
 FUSED_UPDATES = {op.name: op for op in FUSED}
+PLAIN = frozenset((np.ndarray, type(None)))
 
 
 @public
@@ -157,8 +160,8 @@ def update_embedding_bags(
     Raises
     ------
     RowIndexError
-        An id is no row of its table. NumPy's tables are all checked before the first is written; arrays of another
-        library one by one.
+        An id is no row of its table. NumPy's tables are all checked, once, before the first is written; arrays of
+        another library one by one.
 
     Examples
     --------
@@ -190,13 +193,17 @@ def update_embedding_bags(
     steps = [
         join_step([(names[k], arrays[k], bags[k], parts[k], kept[k], factors[k]) for k in ks]) for ks in places.values()
     ]
-    for step in steps:
-        check_step(op, pool, *step)
+    attrs = {"pool": pool, **attrs}
+    op._check_attrs(attrs)
+    op._check_needed(attrs)
+    check_states_given(op, steps)
+    launch = op._find("cpu", op._kinds_of(())).launch
+    taped = bool(open_tapes())
+    made = [prepare_step(op, launch, taped, attrs, *step) for step in steps]
     refuse_shared_memory([array for _, table, _, _, own, _ in steps for array in (table, *own)])
     with uninterrupted():
-        for _, table, ids, part, own, factor in steps:
-            absent = (None,) * (len(op.inputs) - 4 - len(own))
-            op(table, ids, part, *own, *absent, factor, pool=pool, **attrs)
+        for step in made:
+            step()
 
 
 def list_states(states, names):
@@ -216,17 +223,22 @@ def split_gradient(grad, names, arrays, bags):
     """The columns of the gradient for each table, in the shape of its rows."""
     grad = grad if is_array(grad) else np.asarray(grad)
     shapes = [array.shape[1:] for array in arrays]
-    ends = [0, *itertools.accumulate(math.prod(shape) for shape in shapes)]
+    ends, shape = [0, *itertools.accumulate(map(math.prod, shapes))], tuple(grad.shape)
     for name, column in zip(names, bags, strict=True):
         if not isinstance(column, LoDTensor) or column.lod_level != 1:
             raise LoDLevelError(f"columns[{name!r}] must be a LoDTensor of one level: LoDTensor(ids, [lengths])")
-        if (len(column), ends[-1]) != tuple(grad.shape):
+        if (len(column), ends[-1]) != shape:
             raise ShapeMismatchError(
-                f"grad has shape {tuple(grad.shape)}; for {len(column)} bags of columns[{name!r}] and tables of "
+                f"grad has shape {shape}; for {len(column)} bags of columns[{name!r}] and tables of "
                 f"{ends[-1]} columns in all give {(len(column), ends[-1])}"
             )
-    parts = (ops.slice_columns(grad, ranges=[pair]) for pair in itertools.pairwise(ends))
-    return [part.reshape(part.shape[0], *shape) for part, shape in zip(parts, shapes, strict=True)]
+    views = isinstance(grad, np.ndarray)
+    parts = (
+        grad[:, start:stop] if views else ops.slice_columns(grad, ranges=[(start, stop)])
+        for start, stop in itertools.pairwise(ends)
+    )
+    pairs = zip(parts, shapes, strict=True)
+    return [part if len(item) == 1 else part.reshape(part.shape[0], *item) for part, item in pairs]
 
 
 def join_step(columns):
@@ -243,24 +255,44 @@ def join_step(columns):
     return name, table, ids, part, tuple(states), factor
 
 
-def check_step(op, pool, name, table, ids, part, states, factor):
-    """Refuse what the update of a table would refuse, of NumPy's arrays."""
-    optimizer = op.definition.update.definition.optimizer
+def check_states_given(op, steps):
+    """Refuse other numbers of states than an update has."""
     needed = [state for state in op.inputs if state not in ("param", "ids", "grad", "weights")]
     least = sum(op.signature.parameters[state].default is inspect.Parameter.empty for state in needed)
-    if not least <= len(states) <= len(needed):
-        raise ValueError(
-            f"{op.name} has the states {', '.join(needed) or '(none)'}; states[{name!r}] has {len(states)}"
-        )
+    for name, _, _, _, states, _ in steps:
+        if not least <= len(states) <= len(needed):
+            has = f"{op.name} has the states {', '.join(needed) or '(none)'}"
+            raise ValueError(f"{has}; states[{name!r}] has {len(states)}")
+
+
+def prepare_step(op, launch, taped, attrs, name, table, ids, part, states, factor):
+    """Make the function that updates a table. What it would refuse of NumPy's arrays is refused now, and not again."""
+    inputs = table, ids, part, *states, *(None,) * (len(op.inputs) - 4 - len(states)), factor
+    exact = type(ids._values) is np.ndarray and PLAIN.issuperset(map(type, (table, part, *states, factor)))
+    if taped:
+        check_update_on_tape(op, inputs)
     if isinstance(table, np.ndarray):
-        plain_states = [unwrapped(state) for state in states]
-        args = unwrapped(table), ids, part, needed, plain_states, unwrapped(factor), pool, optimizer
-        naming(f"tables[{name!r}]", prepare_bag_update, plain, op.name, *args)
-    check_update_on_tape(op, (table, part, *states))
+        plain = inputs if exact else op._accept(arrays_of(op, tuple(map(unwrapped, inputs))))
+        check_whole(op.name, "ids", ids)
+        later: list[Callable[[], None]] = []
+        naming(f"tables[{name!r}]", launch, *plain, **attrs, later=later)
+        # Tapes record a call, and tensors are told of it.
+        if exact and not taped:
+            return functools.partial(make_step, later[0], op, inputs)
+    return functools.partial(op, *inputs, **attrs)
+
+
+def make_step(step, op, inputs):
+    """Make a step, and tell tapes what it has written."""
+    step()
+    if listeners.data:
+        note_update(op, inputs)
 
 
 def refuse_shared_memory(arrays):
     """Refuse tables and states that share memory, which would step twice."""
+    if are_apart(arrays):
+        return
     arrays = [array for array in arrays if isinstance(array, np.ndarray) and array.size]
     # What can be written in place is contiguous, as the checks before have found.
     starts = (array.__array_interface__["data"][0] for array in arrays)
