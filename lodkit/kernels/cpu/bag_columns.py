@@ -108,7 +108,7 @@ def group_columns(bags, padding_idx, reduce, dtype):
         key = kind, width, few, of_weights, padding
         group = groups.get(key)
         if group is None:
-            plan_key = kind, 2, width, reduce, dtype, of_weights, True, few, reaches[few]
+            plan_key = kind, 2, width, reduce, dtype, of_weights, True, few, reaches[few], None
             group = groups[key] = plans.get(plan_key) or keep_plan(plan_key), padding, few, []
         group[-1].append(column)
     return groups.values()
