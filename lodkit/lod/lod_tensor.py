@@ -104,12 +104,6 @@ class LoDTensor(
         self._numba = None
         return self
 
-    @classmethod
-    def _restore(cls, values, lod, base):
-        made = cls(values, lod=lod)
-        made._base = base
-        return made
-
     # -- Paddle's names --------------------------------------------------------------------------
 
     def recursive_sequence_lengths(self) -> list[list[int]]:
@@ -229,7 +223,8 @@ class LoDTensor(
         return kind
 
     def __reduce__(self):
-        return LoDTensor._restore, (self._whole(), tuple(offsets.copy() for offsets in self._lod), self._base)
+        lod = tuple(offsets.astype("<i8").tobytes() for offsets in self._lod)
+        return restore_lod_tensor, (self._whole(), lod, self._base)
 
     def __repr__(self):
         from .repr_text import text
@@ -240,6 +235,13 @@ class LoDTensor(
         from .repr_html import html
 
         return html(self._like(plain_view(self._values)))
+
+
+def restore_lod_tensor(values, lod, base):
+    """Make a LoDTensor from the parts of a pickle: offsets are bytes, which ``torch.load`` takes as they are."""
+    made = LoDTensor(values, lod=[np.frombuffer(offsets, "<i8") for offsets in lod])
+    made._base = base
+    return made
 
 
 def _rows_of(values):

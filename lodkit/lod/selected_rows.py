@@ -80,15 +80,6 @@ class SelectedRows(Coordinates):
         self._fill(rows, value, height, merged, {} if runs is None else runs)
         return self
 
-    @classmethod
-    def _restore(cls, rows, value, height, merged):
-        """Make from the parts of a pickle, whose buffers others may have written, and may write later."""
-        made = cls(rows, value, height)
-        rows = made._rows
-        ascending = merged and (type(rows) is not np.ndarray or bool((rows[1:] > rows[:-1]).all()))
-        _set(made, "is_merged", ascending)
-        return made
-
     def _fill(self, rows, value, height, merged, runs):
         _set(self, "_rows", rows)
         _set(self, "_value", value)
@@ -286,8 +277,8 @@ class SelectedRows(Coordinates):
         return kind
 
     def __reduce__(self):
-        rows = self._rows.copy() if type(self._rows) is np.ndarray else self._rows
-        return SelectedRows._restore, (rows, self._whole(), self.height, self.is_merged)
+        rows = self._rows.astype("<i8").tobytes() if type(self._rows) is np.ndarray else self._rows
+        return restore_selected_rows, (rows, self._whole(), self.height, self.is_merged)
 
     def __repr__(self):
         from .repr_text import selected_rows_text
@@ -298,3 +289,13 @@ class SelectedRows(Coordinates):
         from .repr_html import selected_rows_html
 
         return selected_rows_html(self._with_value(plain_view(self._value)))
+
+
+def restore_selected_rows(rows, value, height, merged):
+    """Make SelectedRows from the parts of a pickle: rows of NumPy are bytes, which ``torch.load`` takes as they are."""
+    rows = np.frombuffer(rows, "<i8") if isinstance(rows, bytes) else rows
+    made = SelectedRows(rows, value, height)
+    rows = made._rows
+    ascending = merged and (type(rows) is not np.ndarray or bool((rows[1:] > rows[:-1]).all()))
+    _set(made, "is_merged", ascending)
+    return made
