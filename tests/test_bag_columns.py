@@ -11,7 +11,7 @@ from lodkit.jit import settings
 
 rng = np.random.default_rng(0)
 #: Ten tables are two groups.
-WIDTHS = (3, 5, 3, 3, 3, 3, 3, 3, 3, 3, 3)
+WIDTHS = (4, 5, 4, 4, 4, 4, 4, 4, 4, 4, 4)
 
 
 def draw(bags, longest, widths=WIDTHS, dtype=np.float32):
@@ -53,7 +53,7 @@ def test_bits_are_those_of_single_calls(pool, dtype):
 @pytest.mark.parametrize("pool", ["sum", "mean", "max"])
 def test_sizes_take_the_bits_of_single_calls(bags, longest, pool):
     """Groups of few numbers, tables by themselves, long segments; some tables of one batch one way, some another."""
-    tables, columns = draw(bags, longest, (3, 5, 3))
+    tables, columns = draw(bags, longest, (4, 5, 4))
     columns["t2"] = LoDTensor(np.zeros(bags, np.int32), [[1] * bags])
     out = lodkit.embedding_bags(tables, columns, pool=pool)
     np.testing.assert_array_equal(out, single_calls(tables, columns, pool=pool))
@@ -92,7 +92,7 @@ def test_order_is_that_of_the_tables():
 def test_one_lod_tensor_has_all_columns():
     """Small and large: some of its columns have threads of their own."""
     for bags, longest in ((5, 3), (3000, 9)):
-        tables, columns = draw(bags, longest, (3, 3, 5))
+        tables, columns = draw(bags, longest, (4, 4, 5))
         lengths = [column.lengths() for column in columns.values()]
         ids = np.concatenate([column.values for column in columns.values()])
         joined = LoDTensor(ids, [[bags] * 3, np.concatenate(lengths)])
