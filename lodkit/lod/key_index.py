@@ -65,4 +65,4 @@ class KeyIndex:
         bounds = self.bounds
         parts = [self.entries[bounds[n] : bounds[n + 1], 1:] for n in numbers if n >= 0]
         starts, stops = np.concatenate([np.empty((0, 2), np.int64), *parts]).T.copy()
-        return starts, stops, np.cumsum(stops - starts) - (stops - starts)
+        return starts, stops, load_compiled().lengths_to_offsets(stops - starts)[:-1]

@@ -20,6 +20,7 @@ _HOMES = {
     "SequencePool": "modules",
     "collate": "batches",
     "differentiable": "autograd",
+    "embedding_bags": "many_tables",
     "keyed": "nested",
     "ragged": "nested",
 }
