@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import COMPUTED, INTEGERS, check_values, integers
+from ..arrays import INTEGERS, SUMMED, check_values, integers
 from ..base.errors import LoDError, LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, check_vector
 from ..registry import Dense, op
@@ -125,7 +125,7 @@ def check_elements(data):
         raise LoDError(f"data must be one-dimensional, got shape {tuple(data.shape)}; pass data.reshape(-1)")
 
 
-@op(types=COMPUTED)
+@op(types=SUMMED)
 def find_duplicate_elements(data: Dense, /) -> Dense:
     """Return the positions of second and later occurrences of elements, ascending, int64.
 

@@ -12,7 +12,9 @@ from ...lod import LoDTensor, check_vector, freeze
 from ...lod import offsets as _lod
 from ...lod.copy_runs import copy_runs
 from ...ops import id_lists as ops
+from ..common.integers import to_comparable
 from .conversions import offsets_to_segment_ids
+from .primitives import device
 from .primitives.sort import look_up, sort_numbers
 
 
@@ -69,8 +71,8 @@ def merge_id_lists(*lists: LoDTensor):
 
 def _equal_integers(numbers):
     """Integers that are equal where the numbers are: the bits of floating ones, without the sign of zero."""
-    if numbers.dtype.kind == "i":
-        return integers(numbers, "data")
+    if numbers.dtype.kind != "f":
+        return integers(to_comparable(device, numbers), "data")
     numbers = upcast(numbers) + 0.0
     return integers(numbers.view(np.int32 if numbers.itemsize == 4 else np.int64), "data")
 
