@@ -25,6 +25,7 @@ from .number_types import (
     SUMMED,
     TAKES,
     VALUE_TYPES,
+    WHOLE,
     TypeSet,
     check_values,
     native,

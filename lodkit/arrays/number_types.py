@@ -56,7 +56,8 @@ MOVED = TypeSet(
     (*_FLOATS, *_INTEGERS, "bool"),
     kinds="mM",
 )
-INTEGERS = TypeSet("integers", "Ids, lengths, tokens.", "integers", _INTEGERS, gives="a type that the operator says")
+WHOLE = TypeSet("whole", "Tokens, and ids that are compared.", "integers or bool", (*_INTEGERS, "bool"))
+INTEGERS = TypeSet("integers", "Ids and lengths.", "integers", _INTEGERS, gives="a type that the operator says")
 SUMMED = TypeSet(
     "summed",
     "Comparisons and sums.",

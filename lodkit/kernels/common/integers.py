@@ -34,6 +34,16 @@ def to_comparable(on, x):
     return on.turn_highest_bit(on.view_as(x, _INT64)) if kind == _UINT64 else on.convert(x, computed_type(kind))
 
 
+def comparable_tokens(tokens, kind):
+    """Ascending int64 tokens beside numbers of a type after ``to_comparable``: those that it has."""
+    return np.sort(tokens[tokens >= 0] ^ np.int64(-1 << 63)) if native(kind) == _UINT64 else tokens
+
+
+def from_comparable(on, x, dtype):
+    """The numbers of ``to_comparable`` in their own type again."""
+    return on.view_as(on.turn_highest_bit(x), _UINT64) if dtype == _UINT64 else on.convert(x, dtype)
+
+
 def to_summed(on, x):
     """Numbers of the same sums and products, in 64 bits, of a type that kernels compute in."""
     kind = native(x.dtype)
@@ -51,6 +61,6 @@ def reduce_integers(on, values, ids, padding_idx, offsets, reduce, pad_value, ou
     if reduce not in ("sum", "prod"):
         pad = int(pad) - (1 << 63) if is_wide else int(pad)
         found = on.reduce_into(to_comparable(on, values), None, None, None, offsets, reduce, pad)
-        return on.copy_elements(on.view_as(on.turn_highest_bit(found), _UINT64) if is_wide else found, out)
+        return on.copy_elements(from_comparable(on, found, out.dtype) if is_wide else found, out)
     found = on.reduce_into(to_summed(on, values), None, None, None, offsets, reduce, int(pad.astype(_INT64)))
     return on.copy_elements(on.view_as(found, out.dtype), out)

@@ -9,7 +9,7 @@ import numpy as np
 from ...arrays.cuda import convert, copy_elements, elementwise, fill, ids_of, vector, view
 from ...lod import LoDTensor, freeze
 from ...ops import id_lists as ops
-from ..common.integers import to_comparable
+from ..common.integers import from_comparable, to_comparable
 from .conversions import from_ids, integers, offsets_to_lengths
 from .primitives import device as gpu
 from .primitives.gather import gather, positions_of
@@ -21,8 +21,10 @@ from .primitives.small_group_by import runs_below
 
 @ops.unique.kernel("cuda")
 def unique(ids, /, *, return_inverse, return_counts):
-    found = runs_of_numbers(integers(ids, "ids"))
-    results = [found.rows.array]
+    dtype = ops.prepare_unique(view(ids))
+    found = runs_of_numbers(integers(to_comparable(gpu, convert(view(ids), dtype)), "ids"))
+    # A new one: the array of the same memory has the type of what was compared.
+    results = [convert(from_comparable(gpu, found.rows, dtype), dtype, new=True).array]
     if return_inverse:
         results.append(run_of_each(found).array)
     if return_counts:

@@ -130,7 +130,7 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
 
 def should_stream(out):
     """True if a result is written past the caches, row by row."""
-    return out.nbytes >= settings.far_bytes and out.nbytes >= STREAM_ROW_BYTES * len(out)
+    return len(out) > 0 and out.nbytes >= max(settings.far_bytes, STREAM_ROW_BYTES * len(out))
 
 
 def take_rows(data, rows, out=None):
