@@ -48,7 +48,7 @@ def poison(monkeypatch):
     def poisoned(shape, dtype, out=None, like=None):
         assert np.dtype(dtype).isnative, "take the type that check_values returns: kernels write native numbers"
         result = fresh(shape, dtype, out)
-        result.fill(np.nan if result.dtype.kind == "f" else 177 if result.dtype == np.uint8 else -77)
+        result.fill(np.nan if result.dtype.kind == "f" else 177 if result.dtype.kind == "u" else -77)
         return result
 
     monkeypatch.setattr(arrays, "output", poisoned)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import FLOATING, INTEGERS, check_gradient, native
 from ..base.errors import RowIndexError
 from ..lod import LoDTensor
 from ..registry import Dense, op, pooled_desc
@@ -24,7 +24,7 @@ ByTimes = bool | Literal["gradient"]
 def prepare(on, logits, labels, blank, level, grad=None):
     """Check the inputs on any device. Returns the row offsets of both, and the labels: int64, of NumPy."""
     check_logits("ctc_loss", logits.values, blank)
-    check_tokens("ctc_loss", labels.values, "labels")
+    check_tokens("ctc_loss: labels", labels.values, "labels", INTEGERS)
     offsets, bounds = offsets_of_pairs("ctc_loss", level, logits=logits, labels=labels)
     if grad is not None:
         check_gradient(grad, (len(offsets) - 1,))
@@ -87,7 +87,7 @@ def _sequences(logits, labels, blank, level, grad=None):
         )
 
 
-@op
+@op(types=FLOATING)
 def ctc_loss(
     logits: LoDTensor,
     labels: LoDTensor,
@@ -162,7 +162,7 @@ def _(logits, labels, *, blank=0, norm_by_times=False, zero_infinity=False, leve
     return pooled_desc(logits, level, ())
 
 
-@op(like="logits", gradient_of=ctc_loss)
+@op(like="logits", gradient_of=ctc_loss, types=FLOATING)
 def ctc_loss_grad(
     logits: LoDTensor,
     labels: LoDTensor,

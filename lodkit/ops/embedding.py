@@ -6,13 +6,14 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import FLOATS, SMALL_TYPES, check_gradient, check_rows, check_values
+from ..arrays import FLOATING, FLOATS, MOVED, SUMMED, check_gradient, check_rows, check_values
 from ..lod import LoDTensor, SelectedRows, check_bag, check_lod_level, values_of
 from ..registry import Dense, VarType, aligned, op, pooled_desc
 from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.reductions import (
     WEIGHTED,
+    ResultType,
     check_weights,
     reduce_segments,
     reduce_segments_grad,
@@ -36,7 +37,7 @@ def prepare_lookup(table, padding_idx):
         check_rows(table, "table")
     if padding_idx is not None:
         check_padding(padding_idx, len(table))
-    return check_values(table.dtype, "lookup_table", also=SMALL_TYPES)
+    return check_values(table.dtype, "lookup_table")
 
 
 def prepare_lookup_grad(on, table, ids, grad, padding_idx):
@@ -47,7 +48,7 @@ def prepare_lookup_grad(on, table, ids, grad, padding_idx):
     return ids, check_gradient(grad, ids.shape + table.shape[1:])
 
 
-@op(rowwise=("ids",))
+@op(rowwise=("ids",), types=MOVED)
 def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None, is_sparse: bool = True) -> Dense:
     """Return ``table[ids]``: a row for every id, in the shape (or the structure) of the ids.
 
@@ -86,7 +87,7 @@ def _(table, ids, *, padding_idx=None, is_sparse=True):
     return table.but(type=VarType.LOD_TENSOR, dims=(*ids.dims, *table.dims[1:]), lod_level=ids.lod_level)
 
 
-@op(gradient_of=lookup_table)
+@op(gradient_of=lookup_table, types=FLOATING)
 def lookup_table_grad(
     table: Dense, ids: Dense, grad: Dense, /, *, padding_idx: int | None = None, is_sparse: bool = True
 ) -> Dense | SelectedRows:
@@ -139,7 +140,7 @@ def prepare_weights(table, bags, flat, weights, pool, padding_idx):
     return weights
 
 
-@op
+@op(types=SUMMED)
 def embedding_bag(
     table: Dense,
     ids: LoDTensor,
@@ -150,7 +151,7 @@ def embedding_bag(
     pad_value: float = 0.0,
     padding_idx: int | None = None,
     is_sparse: bool = True,
-    dtype: Literal["float32"] | None = None,
+    dtype: ResultType | None = None,
 ) -> Dense | LoDTensor:
     """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between, to rounding.
 
@@ -172,8 +173,9 @@ def embedding_bag(
         This row reads as zeros and gets no gradient.
     is_sparse : bool
         True if the gradient of the table is SelectedRows.
-    dtype : "float32", optional
-        The type of the result for a float16 table, whose own type it has by default.
+    dtype : {"float32", "float64"}, optional
+        The type of the result: float32 for a float16 table, whose own type it has by default, float64 for the mean of
+        integers and what else gives them no integer, which is refused otherwise.
 
     Returns
     -------
@@ -226,7 +228,7 @@ def _(call, grad):
     return by_table, None, by_weights
 
 
-@op
+@op(types=FLOATING)
 def embedding_bag_grad(
     table: Dense,
     ids: LoDTensor,
@@ -256,7 +258,7 @@ def _(table, ids, grad, weights=None, *, pool="sum", padding_idx=None, is_sparse
     return _grad_desc(table, is_sparse)
 
 
-@op(like="weights")
+@op(like="weights", types=FLOATING)
 def embedding_bag_weights_grad(
     table: Dense,
     ids: LoDTensor,

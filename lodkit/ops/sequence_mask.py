@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..arrays import INTEGERS
 from ..arrays.numpy_arrays import without_repeats
 from ..arrays.objects import id_remedy_of
 from ..base.errors import DTypeError, LoDError
@@ -22,7 +23,7 @@ def check_mask_lengths(lengths, max_length):
     """Check lengths of any shape. Returns the width of the mask."""
     if lengths.size and lengths.dtype.kind not in "iu":
         remedy = id_remedy_of(lengths.dtype, "lengths")
-        raise DTypeError(f"lengths must be int32 or int64, not {lengths.dtype}; {remedy}")
+        raise DTypeError(f"lengths must be integers, not {lengths.dtype}; {remedy}")
     if type(lengths) is np.ndarray and lengths.dtype == np.int64 and lengths.flags.c_contiguous:
         least, most = load_compiled().find_extremes.code(lengths.reshape(-1))
     else:
@@ -35,7 +36,7 @@ def check_mask_lengths(lengths, max_length):
     return most if check_width(max_length, "max_length") is None else max_length
 
 
-@op(rowwise=True)
+@op(rowwise=True, types=INTEGERS)
 def sequence_mask(lengths: Dense, /, *, max_length: int | None = None, dtype: MaskType = "bool") -> Dense:
     """Return the mask of the data in padded sequences: ``row < length``. sequence_mask of Paddle.
 

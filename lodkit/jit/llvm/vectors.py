@@ -12,6 +12,7 @@ from . import halves
 from .bounds import check_lanes
 
 COMPUTE_DTYPE = {"float32": "float32", "float64": "float64", "uint16": "float32", "int32": "int64", "int64": "int64"}
+COMPUTE_DTYPE["uint8"] = "int32"  # bytes that only move
 
 
 class Vector(types.Type):

@@ -1,0 +1,166 @@
+"""The types of numbers that operators declare are those that they take, and no others."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+from conftest import copy, flat
+from samples import ALL_TYPES, SAMPLES, defined
+
+import lodkit
+from lodkit.arrays import COMPUTED, FLOATING, INTEGERS, MOVED, SUMMED, TypeSet
+from lodkit.registry.kinds import numbers_of, with_numbers
+
+
+def in_type(x, dtype):
+    return with_numbers(x, numbers_of(x).astype(dtype))
+
+
+def draw(shape, dtype, seed=0):
+    """Numbers of any bits: both signs, above 2^63 too, flags of 0 and 1, no NaT."""
+    dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8).view(dtype).reshape(shape)
+    return (bits.view(np.int64) >> 1).view(dtype) if dtype.kind in "mM" else bits
+
+
+def test_sets_take_both_byte_orders_and_times_in_all_units():
+    for dtype in (">f4", "<f4", ">i8", "uint64", "bool", "M8[ns]", ">m8[D]"):
+        assert np.dtype(dtype) in MOVED
+    for dtype in ("complex64", "S3", object, "longdouble", "V2"):
+        assert np.dtype(dtype) not in MOVED
+    assert FLOATING.known < COMPUTED.known < MOVED.known > INTEGERS.known
+
+
+@pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if op.types])
+def test_infer_refuses_what_the_operator_refuses(name):
+    op = lodkit.OPS[name]
+    inputs, attrs = SAMPLES[name][0]
+    descs = [lodkit.VarDesc.of(x) for x in op._accept(inputs)]
+    for i, given in enumerate(op._names(descs)):
+        if given in op.types and descs[i] is not None and 0 not in descs[i].dims:
+            wrong = [*descs[:i], descs[i].but(dtype=np.complex64), *descs[i + 1 :]]
+            with pytest.raises(lodkit.DTypeError, match=f"{name} takes {op.types[given].words}, not complex64"):
+                op.full.infer(*wrong, **attrs)
+
+
+def test_declared_types_name_inputs():
+    with pytest.raises(TypeError, match="declared: types= is MOVED, COMPUTED, FLOATING or INTEGERS"):
+
+        @lodkit.op(types={"y": MOVED})
+        def declared(x, /):
+            return x
+
+    assert all(isinstance(types, TypeSet) for op in lodkit.OPS.values() for types in op.types.values())
+
+
+#: Operators that look at no numbers: they hand on whatever they get.
+HANDS_ON = {"get_tensor_from_selected_rows", "lod_append", "lod_array_length", "lod_rank_table", "lod_reset", "shape"}
+HANDS_ON |= {"isfinite", "isinf", "isnan", "read_from_array", "sequence_reshape", "write_to_array"}
+
+
+@pytest.mark.parametrize("name", [n for n, op in lodkit.OPS.items() if op.types and n not in HANDS_ON])
+def test_other_types_are_refused(name):
+    """By the definition and by kernels, with numbers of one type in all inputs that have some."""
+    op = lodkit.OPS[name]
+    given = next(iter(op.types))
+    cases = [(op._accept(tuple(map(copy, inputs))), attrs) for inputs, attrs in SAMPLES[name]]
+    cases = [(dict(enumerate(op._names(inputs))), inputs, attrs) for inputs, attrs in cases]
+    cases = [(i, inputs, attrs) for names, inputs, attrs in cases for i in names if names[i] == given]
+    at, inputs, attrs = next(case for case in cases if getattr(numbers_of(case[1][case[0]]), "size", 0))
+    kind = numbers_of(inputs[at]).dtype
+    alike = [isinstance(numbers_of(x), np.ndarray) and numbers_of(x).dtype == kind for x in inputs]
+    wrong = [in_type(x, np.complex64) if same else x for x, same in zip(inputs, alike, strict=True)]
+    for call in (op.definition, op.full):
+        with pytest.raises(lodkit.DTypeError):
+            call(*map(copy, wrong), **attrs)
+
+
+#: In both byte orders, and of times. Each operator takes one of them, in turns, and each template so all.
+OTHERS = ["int8", "uint16", "bool", "uint64", ">u4", "uint8", "int16", "M8[ns]", "uint32", ">i2", "m8[s]", ">u8"]
+TAKING = [
+    name
+    for name, op in lodkit.OPS.items()
+    if op.types and next(iter(op.types.values())) in (MOVED, SUMMED) and name not in HANDS_ON
+]
+MOST = 2  # samples of an operator: a reduction of another kind, or of other columns, compiles for half a second
+
+
+def in_turns(turn, others=OTHERS):
+    """Every operator with a type; ``turn`` says which is the first one's."""
+    for i, name in enumerate(TAKING):
+        dtype = others[(i + turn) % len(others)]
+        yield pytest.param(name, dtype, id=f"{name}-{dtype}")
+
+
+#: A type of each width.
+ON_GPUS = [*in_turns(2, ["uint64", "int16", "bool", "uint32"])]
+
+
+def samples_in(name, dtype):
+    """Samples whose values become numbers of a type; those of floating numbers beside them, too."""
+    op = lodkit.OPS[name]
+    given, types = next(iter(op.types.items()))
+    if np.dtype(dtype) not in types or op.updates:
+        dtype = "uint64"
+    for seed, (inputs, attrs) in enumerate(SAMPLES[name]):
+        inputs = op._accept(inputs)
+        if given not in op._names(inputs):
+            continue
+        values = numbers_of(inputs[op._names(inputs).index(given)])
+        if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+            continue
+        alike = [isinstance(numbers_of(x), np.ndarray) and numbers_of(x).dtype == values.dtype for x in inputs]
+        pairs = zip(inputs, alike, strict=True)
+        made = [with_numbers(x, draw(numbers_of(x).shape, dtype, seed)) if same else copy(x) for x, same in pairs]
+        yield made, attrs
+
+
+def taken_samples(name, dtype):
+    """Those that the definition takes, with its results: a weighted sum takes no integers, a mean none either."""
+    op, taken = lodkit.OPS[name], []
+    for inputs, attrs in samples_in(name, dtype):
+        with contextlib.suppress(lodkit.DTypeError, ValueError), np.errstate(all="ignore"):
+            taken.append((inputs, attrs, defined(op, map(copy, inputs), attrs)))
+    return taken if ALL_TYPES else taken[:: max(1, len(taken) // MOST)][:MOST]
+
+
+def same_words(got, expected):
+    for g, e in zip(flat(got), flat(expected), strict=True):
+        assert (g.dtype, g.shape) == (e.dtype.newbyteorder("="), e.shape)
+        assert np.ascontiguousarray(g).tobytes() == np.ascontiguousarray(e, g.dtype).tobytes()
+
+
+def check(name, dtype, place):
+    op, some = lodkit.OPS[name], False
+    for inputs, attrs, expected in taken_samples(name, dtype):
+        result = op.full(*[place.to(copy(x)) for x in inputs], **attrs)
+        same_words(place.home(result), expected)
+        some = True
+    assert some, f"no sample of {name} was taken in {dtype}"
+
+
+@pytest.mark.parametrize("place", ["cpu"], indirect=True)
+@pytest.mark.parametrize(("name", "dtype"), [case for turn in range(12 if ALL_TYPES else 1) for case in in_turns(turn)])
+def test_kernels_give_what_definitions_give_in_every_type(name, dtype, place):
+    check(name, dtype, place)
+
+
+@pytest.mark.parametrize("place", ["cuda"], indirect=True)
+@pytest.mark.parametrize(("name", "dtype"), ON_GPUS[:: 1 if ALL_TYPES else 3])
+def test_kernels_of_gpus_do_too(name, dtype, place):
+    check(name, dtype, place)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [*in_turns(3)])
+def test_infer_knows_the_types(name, dtype):
+    op = lodkit.OPS[name]
+    for inputs, attrs, expected in taken_samples(name, dtype):
+        promised = op.full.infer(*map(lodkit.VarDesc.of, inputs), **attrs)
+        several = isinstance(promised, tuple)
+        for desc, value in zip(promised if several else [promised], expected if several else [expected], strict=True):
+            found = lodkit.VarDesc.of(value)
+            assert desc.dtype == found.dtype and desc.covers(found)
