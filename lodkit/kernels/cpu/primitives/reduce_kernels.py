@@ -44,12 +44,15 @@ class Prefetch(NamedTuple):
         Prefetch all lines of a row once more, nearer to its use. By ids alone.
     astride : bool
         Prefetch also the line that a row ends in, if it begins amid one. By ids alone.
+    thrice : bool
+        Prefetch all lines a third time, at a quarter of the second distance. By ids alone.
     """
 
     level: int = 0
     alternate: bool = False
     again: bool = False
     astride: bool = True
+    thrice: bool = False
 
 
 NO_PREFETCH = Prefetch()
@@ -63,7 +66,7 @@ def access(width, gather, prefetch):
     amid a cache line, and the line that it ends in is fetched too. (To find that out per call took longer: 20 us
     behind a table that fills the caches.)
     """
-    level, alternate, again, astride = prefetch
+    level, alternate, again, astride, thrice = prefetch
 
     @inline_without_nrt
     def row_of(values, ids, i, j, distance, near_distance):
@@ -80,6 +83,8 @@ def access(width, gather, prefetch):
             simd.prefetch_lanes(values, ids[np.uint64(i + distance)], j, width, astride, level)
         if again:
             simd.prefetch_lanes(values, ids[np.uint64(i + near_distance)], j, width, True, level)
+        if thrice:
+            simd.prefetch_lanes(values, ids[np.uint64(i + near_distance // 4)], j, width, True, level)
         return ids[np.uint64(i)]
 
     return gathered_row_of if gather else row_of
