@@ -37,13 +37,13 @@ _VALUES = {
 _OTHERS = {"median", "std", "var", "none"}
 
 
-def find_nearest(name: object, names: Iterable[object], most: int = 3) -> list[str]:
+def find_nearest(name: object, names: Iterable[object], most: int = 3, cutoff: float = 0.6) -> list[str]:
     """Return the names most like one, best first; upper and lower case are alike."""
     known = {str(other).lower(): str(other) for other in names if isinstance(other, str)}
     wanted = str(name)[:80].lower()
     same = [known[wanted]] if wanted in known else []
     meant = [value for value in _VALUES.get(wanted, ()) if value in known.values()]
-    near = [known[x] for x in difflib.get_close_matches(wanted, known, n=most) if wanted not in _OTHERS]
+    near = [known[x] for x in difflib.get_close_matches(wanted, known, most, cutoff) if wanted not in _OTHERS]
     return [*dict.fromkeys([*same, *meant, *near])][:most]
 
 

@@ -16,6 +16,10 @@ from .sequence_pool import with_outer_levels
 from .shared import plain
 
 DOCS_PAGE = "pad"
+SEARCH_WORDS = {
+    "sequence_pad": "pad_sequence, pad_packed_sequence, to_tensor, padded batch, jagged to dense, rectangular",
+    "sequence_unpad": "unpad_sequence, pack_padded_sequence, remove padding, unpad_input, dense to jagged",
+}
 
 Side = Literal["right", "left"]
 
