@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import check_dense, device_of, from_lists, is_array, is_cpu_tensor, plain_array, remedy_for
 from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import is_recorded, plain_view, state, track
-from ..arrays.types import DenseLike, Device, Levels, Values
+from ..arrays.types import DenseLike, Levels, Values
 from ..base.errors import LoDError
 from ..base.loading import module_above, public
 from ..base.tracebacks import shorten
@@ -25,6 +25,10 @@ from .nested_tensors import NestedTensors
 from .relevel import Relevelling
 from .sparse_matrix import SparseMatrices
 from .structure import Structure
+
+if TYPE_CHECKING:
+    # jedi, which IPython completes by, fails at properties whose hints are literals: it does not find these.
+    from ..arrays.types import Device
 
 _new = object.__new__
 

@@ -12,7 +12,7 @@ from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_number, 
 from ..arrays.checks import is_plain_number
 from ..arrays.recorded import is_on_tape, plain_view, refuse_unrecorded, state, track
 from ..arrays.tensors import check_storage
-from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
+from ..arrays.types import ArrayLike, DenseLike, Integer, Number, Values
 from ..base.errors import DTypeError, LoDError
 from ..base.loading import module_above, public
 from ..base.tracebacks import shorten
@@ -21,6 +21,10 @@ from .elsewhere import SELECTED_ROWS, suggest
 from .large import needs_memory
 from .levels import check_vector, lender, lock_array
 from .row_numbers import checked_parts
+
+if typing.TYPE_CHECKING:
+    # jedi, which IPython completes by, fails at properties whose hints are literals: it does not find these.
+    from ..arrays.types import Device
 
 _new, _set = object.__new__, object.__setattr__
 

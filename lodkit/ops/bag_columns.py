@@ -20,6 +20,11 @@ from .shared.reductions import result_dtype
 from .shared.tables import check_padding
 
 DOCS_PAGE = "look-up"
+SEARCH_WORDS = {
+    "embedding_bag_columns": (
+        "EmbeddingBagCollection, many tables, DLRM, sparse features, TBE, split table batched embeddings"
+    )
+}
 INT64 = np.dtype(np.int64)
 
 

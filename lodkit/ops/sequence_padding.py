@@ -17,6 +17,10 @@ from .shared import plain
 from .shared.reductions import pad_of
 
 DOCS_PAGE = "pad"
+SEARCH_WORDS = {
+    "sequence_pad": "pad_sequence, pad_packed_sequence, to_tensor, padded batch, jagged to dense, rectangular",
+    "sequence_unpad": "unpad_sequence, pack_padded_sequence, remove padding, unpad_input, dense to jagged",
+}
 
 Side = Literal["right", "left"]
 
