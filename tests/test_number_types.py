@@ -10,6 +10,7 @@ from conftest import copy, flat
 from samples import ALL_TYPES, SAMPLES, defined
 
 import lodkit
+from lodkit import LoDTensor, SelectedRows
 from lodkit.arrays import COMPUTED, FLOATING, INTEGERS, MOVED, SUMMED, TypeSet
 from lodkit.registry.kinds import numbers_of, with_numbers
 
@@ -164,3 +165,52 @@ def test_infer_knows_the_types(name, dtype):
         for desc, value in zip(promised if several else [promised], expected if several else [expected], strict=True):
             found = lodkit.VarDesc.of(value)
             assert desc.dtype == found.dtype and desc.covers(found)
+
+
+#: States, and values that go with others: their type is that of something else.
+NO_IDS = {("weighted_sum", "rest"), ("smart_decay_adam", "last_seen"), ("rowwise_counter", "prev_iter")}
+SMALL = ["uint8", "uint64", "int16", "uint32"]
+
+
+def samples_with_ids(name, number):
+    """Calls with ids or lengths of int64 or int32, and the same with one input of them in another integer type."""
+    op = lodkit.OPS[name]
+    values = {given for given, types in op.types.items() if types is not INTEGERS}
+    for k, (inputs, attrs) in enumerate(SAMPLES[name][:MOST]):
+        inputs = op._accept(inputs)
+        for i, (given, x) in enumerate(zip(op._names(inputs), inputs, strict=True)):
+            numbers = None if x is None or given in values or (name, given) in NO_IDS else numbers_of(x)
+            if isinstance(x, SelectedRows) or not isinstance(numbers, np.ndarray) or numbers.dtype.kind != "i":
+                continue
+            dtype = "int16" if numbers.min(initial=0) < 0 else SMALL[(number + k + i) % len(SMALL)]
+            if np.abs(numbers).max(initial=0) < 100:
+                yield inputs, [in_type(x, dtype) if j == i else y for j, y in enumerate(inputs)], attrs
+
+
+@pytest.mark.parametrize(("number", "name"), [*enumerate(lodkit.OPS)])
+def test_ids_and_lengths_may_be_of_every_integer_type(number, name):
+    op = lodkit.OPS[name]
+    for inputs, small, attrs in samples_with_ids(name, number):
+        try:
+            expected = op.full(*map(copy, inputs), **attrs)
+        except (lodkit.LodkitError, ValueError):
+            continue
+        for got, wanted in zip(flat(op.full(*map(copy, small), **attrs)), flat(expected), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("place", ["cuda"], indirect=True)
+@pytest.mark.parametrize("dtype", SMALL)
+def test_ids_on_gpus_may_too(dtype, place):
+    ids, table = np.array([2, 0, 2], dtype), np.arange(6.0).reshape(3, 2)
+    calls = [
+        (lodkit.lookup_table, (table, ids), {}),
+        (lodkit.embedding_bag, (table, LoDTensor(ids, [[2, 1]])), {}),
+        (lodkit.segment_reduce, (table, ids), {"by": "unsorted_ids"}),
+        (lodkit.sequence_mask, (ids,), {}),
+        (lodkit.sequence_unpad, (table.reshape(3, 2, 1), ids), {}),
+        (lodkit.partition, (ids, table), {"num_outputs": 4}),
+        (lodkit.unique, (ids,), {}),
+    ]
+    for op, inputs, attrs in calls:
+        same_words(place.home(op(*map(place.to, inputs), **attrs)), defined(op, inputs, attrs))

@@ -59,6 +59,12 @@ def pad_as(pad, dtype):
         lost = (found != pad) & ~np.isnat(pad)
         if lost.any():
             raise ValueError(f"pad_value {pad[lost][0]} is no value of {dtype}; pass one in the unit of the values")
+    elif dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            # The sign of -0.0 is kept.
+            found = pad.astype(dtype)
+        if (lost := np.isinf(found) & ~np.isinf(pad)).any():
+            pad_of(pad[lost][0], dtype)
     else:
         found = np.array([pad_of(x, dtype) for x in pad.reshape(-1).tolist()], dtype).reshape(pad.shape)
     return found.reshape(()) if pad.size == 1 else found
