@@ -13,7 +13,7 @@ import lodkit
 from lodkit.jit import limits, settings, simd
 from lodkit.jit.tuning import CPUS, Tuning, tuning, tuning_of
 from lodkit.kernels.cpu.primitives import flat_kernels, reduce, reduce_kernels
-from lodkit.kernels.cpu.primitives.reduce_kernels import Prefetch
+from lodkit.kernels.cpu.primitives.row_access import Prefetch
 
 rng = np.random.default_rng(0)
 LENGTHS = rng.integers(0, 200, 40)  # segments of more than a block, and empty ones

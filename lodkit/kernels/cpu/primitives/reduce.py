@@ -24,16 +24,8 @@ from . import device
 from .flat_kernels import LANES, SHORT_LANES, flat_kernel, flat_logsumexp_kernel
 from .gather import NO_WEIGHTS, rows_to_read
 from .gradient_kernels import plain, weight_sums
-from .reduce_kernels import (
-    BAD_IDS,
-    NO_PREFETCH,
-    TILE,
-    Prefetch,
-    divide_total,
-    extreme_kernel,
-    logsumexp_kernel,
-    sum_kernel,
-)
+from .reduce_kernels import BAD_IDS, TILE, divide_total, extreme_kernel, logsumexp_kernel, sum_kernel
+from .row_access import NO_PREFETCH, Prefetch
 from .select_kernels import argreduce_kernel, end_kernel
 from .templates import fill
 
