@@ -1,0 +1,38 @@
+"""bfloat16, which NumPy lacks: its data types, and its conversion by bits."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+#: The type of arrays over bfloat16 memory, where the package ml_dtypes is not asked for. NumPy computes nothing with it.
+BFLOAT16: np.dtype[Any] = np.dtype([("bfloat16", "V2")])
+
+
+def is_bfloat16(dtype: Any) -> bool:
+    """Return whether a data type of NumPy is bfloat16: ``BFLOAT16``, or that of ml_dtypes."""
+    if getattr(dtype, "kind", "") != "V" or dtype.itemsize != 2:
+        return False
+    return dtype == BFLOAT16 or dtype.type is getattr(sys.modules.get("ml_dtypes"), "bfloat16", None)
+
+
+def widen_bits(bits: Any) -> Any:
+    """Return the float32 numbers of the bits of bfloat16, which are exact."""
+    return (bits.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def round_to_bits(numbers: Any) -> Any:
+    """Return the bits of the bfloat16 nearest to numbers, of two the even one, as uint16; NaN stays NaN, and quiet.
+
+    Wider numbers are rounded to float32 first.
+    """
+    with np.errstate(over="ignore"):
+        words = np.ascontiguousarray(numbers, np.float32).view(np.uint32)
+    high = words >> np.uint32(16)
+    odd = high & np.uint32(1)
+    is_nan = (words & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
+    # The sum wraps for NaN alone, which is not taken from it.
+    rounded = (words + np.uint32(0x7FFF) + odd) >> np.uint32(16)
+    return np.where(is_nan, high | np.uint32(0x0040), rounded).astype(np.uint16).reshape(np.shape(numbers))
