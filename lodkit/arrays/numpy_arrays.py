@@ -12,7 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..base.bfloat16 import is_bfloat16
 from ..base.errors import DTypeError, LoDError, OutputError, ShapeMismatchError, SizeError
+from .bfloat16 import bits_of, is_half, widen
 from .checks import as_dtype
 from .objects import NUMBERS, id_remedy_of, objects_error, remedy_of
 from .pages import allocate
@@ -115,7 +117,10 @@ def writable(array, name):
 
 
 def matrix(array):
-    """``array`` as a matrix of one row per item: ``(rows, elements)``, C-contiguous, float16 as uint16 bits."""
+    """``array`` as a matrix of one row per item: ``(rows, elements)``, C-contiguous.
+
+    float16 as uint16 bits, bfloat16 as int16 bits.
+    """
     if array.ndim == 1:
         # Takes 30 ns less than reshape.
         array = array[:, None]
@@ -125,7 +130,9 @@ def matrix(array):
         array = array.reshape(len(array), math.prod(array.shape[1:]))
     if not (array.flags.c_contiguous and array.dtype.isnative):
         array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-    return array.view(np.uint16) if array.dtype == np.float16 else array
+    if array.dtype == np.float16:
+        return array.view(np.uint16)
+    return bits_of(array) if is_bfloat16(array.dtype) else array
 
 
 def without_repeats(array):
@@ -139,8 +146,10 @@ def native(dtype):
 
 
 def upcast(array):
-    """float16 of either byte order as float32, since CPU kernels compute no halves; other arrays as they are."""
-    return array.astype(np.float32) if native(array.dtype) == np.float16 else array
+    """float16 of either byte order and bfloat16 as float32: CPU kernels compute no halves. Other arrays as they are."""
+    if not is_half(array.dtype):
+        return array
+    return widen(array) if array.dtype.kind == "V" else array.astype(np.float32)
 
 
 def total_dtype(dtype):
@@ -148,13 +157,16 @@ def total_dtype(dtype):
     return _INT64 if dtype.kind == "i" else _FLOAT64
 
 
-def check_values(dtype, what, *, floating=False, also=frozenset()):
-    """Check the value type of an operation, which may take others ``also``. Returns it in native byte order."""
+def check_values(dtype, what, *, floating=False, also=frozenset(), bfloat16=False):
+    """Check the value type of an operation, which may take others ``also``. Returns it in native byte order.
+
+    With ``bfloat16`` it reads and writes arrays of that; other operations get copies in float32.
+    """
     # These are native already: 100 ns less.
     if dtype in FLOATS or (dtype in VALUE_TYPES and not floating):
         return dtype
     dtype = native(dtype)
-    if dtype in also:
+    if dtype in also or (bfloat16 and is_bfloat16(dtype)):
         return dtype
     if dtype not in VALUE_TYPES or (floating and dtype.kind != "f"):
         allowed = "float16, float32 or float64" + ("" if floating else ", int32 or int64")

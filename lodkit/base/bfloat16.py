@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-#: The type of arrays over bfloat16 memory, where the package ml_dtypes is not asked for. NumPy computes nothing with it.
+#: The type of arrays over the memory of tensors, which needs no package. NumPy does not compute with it.
 BFLOAT16: np.dtype[Any] = np.dtype([("bfloat16", "V2")])
 
 

@@ -87,6 +87,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self.kernels, self._few, self._own, self._plans, self._shared, self._loaded = {}, {}, set(), {}, [], set()
         self._launchers_with_out = {}
         self.gradient_rule, self.reads_outputs, self.example_function = None, False, None
+        self.takes_bfloat16 = False
         names = like if isinstance(like, tuple) else (like,) if like else self.updates
         if unknown := [name for name in names if name not in self.inputs]:
             raise TypeError(f"{self.name}: like= or updates= names {unknown[0]!r}, inputs are {', '.join(self.inputs)}")

@@ -14,8 +14,12 @@ from .bounds import check_lanes
 #: Types that lanes are computed in, by those of the array that holds them: uint16 are the bits of float16, int16 those
 #: of bfloat16.
 COMPUTE_DTYPE = {
-    **{"float32": "float32", "float64": "float64", "int32": "int64", "int64": "int64"},
-    **{"uint16": "float32", "int16": "float32"},
+    "float32": "float32",
+    "float64": "float64",
+    "uint16": "float32",
+    "int16": "float32",
+    "int32": "int64",
+    "int64": "int64",
 }
 
 
