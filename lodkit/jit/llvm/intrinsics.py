@@ -21,10 +21,10 @@ from .vectors import (
     pieces_at,
     pointer_to,
     read_lanes,
+    round_lanes,
     shuffle,
     splat,
     vector_of,
-    round_lanes,
 )
 
 
