@@ -16,6 +16,7 @@ from ..base.bfloat16 import is_bfloat16
 from ..base.errors import DTypeError, LoDError, OutputError, ShapeMismatchError, SizeError
 from .bfloat16 import bits_of, is_half, widen
 from .checks import as_dtype
+from .number_types import check_values, native
 from .objects import NUMBERS, id_remedy_of, objects_error, remedy_of
 from .pages import allocate
 from .recorded import RecordedArray, refuse, refuse_lists, state
@@ -28,10 +29,6 @@ BIG_ARRAY_BYTES = 1 << 22
 #: Of ``flags.num``: C-contiguous and aligned, writable, or writable memory of its own.
 ALIGNED, WRITABLE, OWN = 0x101, 0x401, 0x405
 AS_THEY_ARE = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
-VALUE_TYPES = frozenset(map(np.dtype, ("float16", "float32", "float64", "int32", "int64")))
-#: Types of rows that are only moved, beside those: packed rows, masks, codes.
-SMALL_TYPES = frozenset(map(np.dtype, ("uint8", "int8", "int16", "bool")))
-FLOATS = frozenset(dtype for dtype in VALUE_TYPES if dtype.kind == "f")
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 
 
@@ -140,11 +137,6 @@ def without_repeats(array):
     return array[tuple(slice(1) if stride == 0 else slice(None) for stride in array.strides)]
 
 
-def native(dtype):
-    """Data type in native byte order."""
-    return dtype if dtype.isnative else dtype.newbyteorder("=")
-
-
 def upcast(array):
     """float16 of either byte order and bfloat16 as float32: CPU kernels compute no halves. Other arrays as they are."""
     if not is_half(array.dtype):
@@ -155,23 +147,6 @@ def upcast(array):
 def total_dtype(dtype):
     """Type in which values of a type are added up: int64 for integers, else float64."""
     return _INT64 if dtype.kind == "i" else _FLOAT64
-
-
-def check_values(dtype, what, *, floating=False, also=frozenset(), bfloat16=False):
-    """Check the value type of an operation, which may take others ``also``. Returns it in native byte order.
-
-    With ``bfloat16`` it reads and writes arrays of that; other operations get copies in float32.
-    """
-    # These are native already: 100 ns less.
-    if dtype in FLOATS or (dtype in VALUE_TYPES and not floating):
-        return dtype
-    dtype = native(dtype)
-    if dtype in also or (bfloat16 and is_bfloat16(dtype)):
-        return dtype
-    if dtype not in VALUE_TYPES or (floating and dtype.kind != "f"):
-        allowed = "float16, float32 or float64" + ("" if floating else ", int32 or int64")
-        raise DTypeError(f"{what} takes {allowed}, not {dtype}; {remedy_of(dtype, floating)}")
-    return dtype
 
 
 def check_same_type(name, values, **others):

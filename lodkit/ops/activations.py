@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import FLOATING, check_gradient, native
 from ..base.errors import ShapeMismatchError
 from ..registry import Dense, op
 from .dense import check_float, tanh
@@ -37,7 +37,7 @@ def _round_like(result, like):
         return np.asarray(result, native(like.dtype))
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=FLOATING)
 def softmax(x: Dense, /) -> Dense:
     """Return the softmax along the last axis of rows, shifted by the maximum.
 
@@ -50,7 +50,7 @@ def softmax(x: Dense, /) -> Dense:
     return _round_like(shares(check_rows_of_numbers(x, "softmax").astype(np.float64)), x)
 
 
-@op(rowwise=True, like="out", gradient_of=softmax)
+@op(rowwise=True, like="out", gradient_of=softmax, types=FLOATING)
 def softmax_grad(out: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``softmax``, from its result: ``(grad - sum(grad * out)) * out``.
 
@@ -62,7 +62,7 @@ def softmax_grad(out: Dense, grad: Dense, /) -> Dense:
     return _round_like((g - (g * y).sum(axis=-1, keepdims=True)) * y, out)
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=FLOATING)
 def gelu(x: Dense, /, *, approximate: bool = False) -> Dense:
     """Return ``x`` times the share of a normal distribution that lies below it: the Gaussian error linear unit.
 
@@ -91,7 +91,7 @@ def _tanh_below(x):
     return 0.5 * (1 + t), 0.5 * (1 - t * t) * ROOT * (1 + 3 * CUBIC * x**2)
 
 
-@op(rowwise=True, like="x", gradient_of=gelu)
+@op(rowwise=True, like="x", gradient_of=gelu, types=FLOATING)
 def gelu_grad(x: Dense, grad: Dense, /, *, approximate: bool = False) -> Dense:
     """Return the gradient of ``gelu`` by its input.
 
@@ -104,7 +104,7 @@ def gelu_grad(x: Dense, grad: Dense, /, *, approximate: bool = False) -> Dense:
     return _round_like(grad * (below + y * density), x)
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=FLOATING)
 def silu(x: Dense, /) -> Dense:
     """Return ``x * sigmoid(x)`` of every element, also called swish.
 
@@ -116,7 +116,7 @@ def silu(x: Dense, /) -> Dense:
         return _round_like(y / (1 + np.exp(-y)), x)
 
 
-@op(rowwise=True, like="x", gradient_of=silu)
+@op(rowwise=True, like="x", gradient_of=silu, types=FLOATING)
 def silu_grad(x: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``silu`` by its input.
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..arrays import check_values, writable
+from ..arrays import FLOATING, check_values, writable
 from ..base.errors import ShapeMismatchError
 from ..registry import Dense, op
 from .shared.optimizer import optimizer
@@ -272,7 +272,7 @@ def adabelief(param, grad, moment, spread, /, *, lr, iteration, beta1=0.9, beta2
     return param - adam_rate(lr, beta1, beta2, iteration, False)[0] * moment / divisor, moment, spread
 
 
-@op(updates=True)
+@op(updates=True, types=FLOATING)
 def advance_power(power: Dense, /, *, beta: float) -> Dense:
     """``power *= beta``, in place: the power of beta that Paddle keeps beside the moments of adam; returns it.
 

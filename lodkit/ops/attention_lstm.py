@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import check_same_type, native
+from ..arrays import FLOATING, check_same_type, native
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import Dense, inferred_level, op
@@ -64,7 +64,7 @@ def _number(x):
     return 0.0 if x is None else float(x.reshape(-1)[0])
 
 
-@op
+@op(types=FLOATING)
 def attention_lstm(
     x: LoDTensor,
     c0: Dense,

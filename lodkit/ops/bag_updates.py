@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows
+from ..arrays import FLOATING, check_gradient, check_rows
 from ..lod import LoDTensor, check_bag
 from ..registry import Dense, op
 from . import adam_optimizers, moment_optimizers, optimizers
@@ -132,7 +132,7 @@ def fused(update):
     definition.__name__ = definition.__qualname__ = name
     definition.__doc__ = _document(update, names, attrs)
     definition.update = update
-    return op(definition, updates=("param", *names))
+    return op(definition, updates=("param", *names), types=FLOATING)
 
 
 def _example_of(update):

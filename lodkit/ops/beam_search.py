@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import MAX_INT64, check_same_type, check_values, native
+from ..arrays import FLOATING, MAX_INT64, check_same_type, check_values, native
 from ..base.errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
@@ -56,7 +56,7 @@ def score_key(score):
     return score != score, 0 if score != score else -score
 
 
-@op
+@op(types={"pre_scores": FLOATING})
 def beam_search(
     pre_ids: Dense | LoDTensor,
     pre_scores: Dense | LoDTensor,
@@ -158,14 +158,14 @@ def _(pre_ids, pre_scores, ids, scores, *, level=0, **attrs):
 
 def check_classes(scores):
     """Check the scores of steps."""
-    check_values(scores.dtype, "greedy_decode", floating=True)
+    check_values(scores.dtype, "greedy_decode")
     if len(scores.shape) != 2 or not scores.shape[1]:
         raise ShapeMismatchError(
             f"greedy_decode: scores have shape {tuple(scores.shape)}; they must be (steps, classes), not of none"
         )
 
 
-@op
+@op(types=FLOATING)
 def greedy_decode(scores: LoDTensor, /, *, end_id: int | None = None) -> tuple[LoDTensor, LoDTensor]:
     """Take the best class of every step, until a sequence ends.
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import is_integer
+from ..arrays import INTEGERS, is_integer
 from ..base.errors import RowIndexError
 from ..lod import LoDTensor
 from ..registry import Dense, op
@@ -72,7 +72,7 @@ def _chunks(labels, table):
     return found
 
 
-@op
+@op(types=INTEGERS)
 def chunk_eval(
     inference: LoDTensor,
     label: LoDTensor,

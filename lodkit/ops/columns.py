@@ -8,7 +8,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows, check_values, mixed_types, native
+from ..arrays import COMPUTED, FLOATING, check_gradient, check_rows, check_values, mixed_types, native
 from ..base.errors import RowIndexError, ShapeMismatchError
 from ..registry import Dense, VarDesc, op
 
@@ -33,7 +33,7 @@ def check_columns(xs, grad=None):
     return dtype, widths
 
 
-@op
+@op(types=COMPUTED)
 def concat_columns(*xs: Dense) -> Dense:
     """Put arrays side by side: ``(rows, width)`` each, or ``(rows,)`` for one column.
 
@@ -51,7 +51,7 @@ def _(*xs):
     return VarDesc("", xs[0].type, xs[0].dtype, (xs[0].dims[0], -1 if min(widths) < 0 else sum(widths)))
 
 
-@op(like=("xs",), gradient_of=concat_columns)
+@op(like=("xs",), gradient_of=concat_columns, types=FLOATING)
 def concat_columns_grad(grad: Dense, /, *xs: Dense) -> tuple:
     """Return the gradients of ``concat_columns``: the columns of each input.
 
@@ -89,7 +89,7 @@ def check_ranges(x, ranges, grad=None):
     return dtype, pairs, width
 
 
-@op(rowwise=("x",))
+@op(rowwise=("x",), types=COMPUTED)
 def slice_columns(x: Dense, /, *, ranges: typing.Any) -> Dense:
     """Put ranges of the columns of each row side by side: the SliceProjection of the LoD review.
 
@@ -124,7 +124,7 @@ def _(x, *, ranges):
     return x.but(dims=(x.dims[0], pairs_of(ranges)[1]))
 
 
-@op(rowwise=("x",), like="x", gradient_of=slice_columns)
+@op(rowwise=("x",), like="x", gradient_of=slice_columns, types=FLOATING)
 def slice_columns_grad(x: Dense, grad: Dense, /, *, ranges: typing.Any) -> Dense:
     """Return the gradient of ``slice_columns``: the sum over the ranges that a column is in.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values
+from ..arrays import FLOATING, check_gradient, check_values
 from ..base.errors import ShapeMismatchError
 from ..registry import Dense, op
 
@@ -13,7 +13,7 @@ DOCS_PAGE = "layers"
 
 def check_counts(x, dtype):
     """Check rows of shows, clicks and other columns. Returns their type."""
-    dtype = check_values(dtype, "continuous_value_model", floating=True)
+    dtype = check_values(dtype, "continuous_value_model")
     if len(x.shape) != 2 or x.shape[1] < 2:
         raise ShapeMismatchError(f"x has shape {tuple(x.shape)}; a row holds shows, clicks and other numbers")
     return dtype
@@ -23,7 +23,7 @@ def result_shape(dims, use_cvm):
     return (dims[0], dims[1] if use_cvm or dims[1] < 0 else dims[1] - 2)
 
 
-@op(rowwise=True)
+@op(rowwise=True, types=FLOATING)
 def continuous_value_model(x: Dense, /, *, use_cvm: bool = True) -> Dense:
     """Replace the first two columns, counts of shows and of clicks, by logarithms: of the shows, and of clicks a show.
 
@@ -47,7 +47,7 @@ def _(x, *, use_cvm=True):
     return x.but(dims=result_shape(x.dims, use_cvm))
 
 
-@op(rowwise=True, like="x", gradient_of=continuous_value_model)
+@op(rowwise=True, like="x", gradient_of=continuous_value_model, types=FLOATING)
 def continuous_value_model_grad(x: Dense, grad: Dense, /, *, use_cvm: bool = True) -> Dense:
     """Return the gradient of ``continuous_value_model``; dropped columns get 0.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import INTEGERS
 from ..base.errors import LoDError, SegmentIdError
 from ..lod import check_lengths, check_vector
 from ..registry import Dense, VarDesc, op
@@ -105,7 +106,7 @@ def vector_desc(x, rows=-1):
     return VarDesc("", x.type, np.dtype("int64"), (rows,))
 
 
-@op
+@op(types=INTEGERS)
 def lengths_to_offsets(lengths: Dense, /) -> Dense:
     """Return the start of each segment and the end of the last: int64, one entry more than lengths.
 
@@ -123,7 +124,7 @@ def _(lengths):
     return vector_desc(lengths, lengths.dims[0] + 1 if lengths.dims[0] >= 0 else -1)
 
 
-@op
+@op(types=INTEGERS)
 def offsets_to_lengths(offsets: Dense, /) -> Dense:
     """Return the length of each segment, int64.
 
@@ -139,7 +140,7 @@ def _(offsets):
     return vector_desc(offsets, max(offsets.dims[0] - 1, -1) if offsets.dims[0] >= 0 else -1)
 
 
-@op
+@op(types=INTEGERS)
 def lengths_to_segment_ids(lengths: Dense, /) -> Dense:
     """Return the segment of each row, int64.
 
@@ -155,7 +156,7 @@ def lengths_to_segment_ids(lengths: Dense, /) -> Dense:
 lengths_to_segment_ids.infer_rule(vector_desc)
 
 
-@op
+@op(types=INTEGERS)
 def offsets_to_segment_ids(offsets: Dense, /) -> Dense:
     """Return the segment of each row, int64.
 
@@ -169,7 +170,7 @@ def offsets_to_segment_ids(offsets: Dense, /) -> Dense:
 offsets_to_segment_ids.infer_rule(vector_desc)
 
 
-@op
+@op(types=INTEGERS)
 def segment_ids_to_lengths(segment_ids: Dense, /, *, num_segments: int | None = None) -> Dense:
     """Return the length of each segment, from sorted segment ids (gaps are empty segments), int64.
 
@@ -193,7 +194,7 @@ def _(segment_ids, *, num_segments=None):
     return vector_desc(segment_ids, -1 if num_segments is None else num_segments)
 
 
-@op
+@op(types=INTEGERS)
 def segment_ids_to_offsets(segment_ids: Dense, /, *, num_segments: int | None = None, allow_gaps: bool = True) -> Dense:
     """Return the start of each segment and the end of the last, from sorted segment ids, int64.
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import check_gradient, check_same_type, native
+from ..arrays import FLOATING, check_gradient, check_same_type, native
 from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import Dense, op, pooled_desc
@@ -98,7 +98,7 @@ def _score(e, transition, y):
     return e[np.arange(len(y)), y].sum() + transition[0, y[0]] + transition[1, y[-1]] + steps
 
 
-@op
+@op(types=FLOATING)
 def linear_chain_crf(
     emission: LoDTensor, transition: Dense, label: LoDTensor, /, *, level: int = -1
 ) -> Dense | LoDTensor:
@@ -155,7 +155,7 @@ def _(emission, transition, label, *, level=-1):
     return pooled_desc(emission, level, ())
 
 
-@op(like=("emission", "transition"), gradient_of=linear_chain_crf)
+@op(like=("emission", "transition"), gradient_of=linear_chain_crf, types=FLOATING)
 def linear_chain_crf_grad(
     emission: LoDTensor, transition: Dense, label: LoDTensor, grad: Dense, /, *, level: int = -1
 ) -> tuple[Dense, Dense]:
@@ -188,7 +188,7 @@ def linear_chain_crf_grad(
     return by_emission.astype(dtype), by_transition.astype(dtype)
 
 
-@op
+@op(types=FLOATING)
 def crf_decoding(
     emission: LoDTensor, transition: Dense, label: LoDTensor | None = None, /, *, level: int = -1
 ) -> LoDTensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values
+from ..arrays import FLOATING, INTEGERS, check_values
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import inferred_level, op
@@ -23,7 +23,7 @@ def check_logits(name, logits, blank):
     return dtype
 
 
-@op
+@op(types=INTEGERS)
 def ctc_align(x: LoDTensor, /, *, blank: int = 0, merge_repeated: bool = True) -> LoDTensor:
     """Merge repeated tokens of each sequence, then delete blanks: a path of CTC becomes a sequence of labels.
 
@@ -71,7 +71,7 @@ def _(x, *, blank=0, merge_repeated=True):
     return x.but(dims=(-1, *x.dims[1:]))
 
 
-@op
+@op(types=FLOATING)
 def ctc_greedy_decode(logits: LoDTensor, /, *, blank: int = 0) -> LoDTensor:
     """Return the labels of the best path of CTC: the largest class of each frame, by ``ctc_align``.
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, native
+from ..arrays import FLOATING, check_gradient, native
 from ..base.errors import RowIndexError
 from ..lod import LoDTensor
 from ..registry import Dense, op, pooled_desc
@@ -87,7 +87,7 @@ def _sequences(logits, labels, blank, level, grad=None):
         )
 
 
-@op
+@op(types=FLOATING)
 def ctc_loss(
     logits: LoDTensor,
     labels: LoDTensor,
@@ -162,7 +162,7 @@ def _(logits, labels, *, blank=0, norm_by_times=False, zero_infinity=False, leve
     return pooled_desc(logits, level, ())
 
 
-@op(like="logits", gradient_of=ctc_loss)
+@op(like="logits", gradient_of=ctc_loss, types=FLOATING)
 def ctc_loss_grad(
     logits: LoDTensor,
     labels: LoDTensor,

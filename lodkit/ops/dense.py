@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, integers, mixed_types, native
+from ..arrays import COMPUTED, FLOATING, check_gradient, check_values, integers, mixed_types, native
 from ..base.errors import RowIndexError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor
 from ..registry import Dense, op
@@ -18,7 +18,7 @@ MEMORY = 1 << 48
 
 
 def check_fc(x, weight, bias):
-    check_values(x.dtype, "fc", floating=True)
+    check_values(x.dtype, "fc")
     width = math.prod(x.shape[1:])
     if weight.ndim != 2 or x.ndim < 1 or weight.shape[0] != width:
         raise ShapeMismatchError(
@@ -45,7 +45,7 @@ def check_grad_output(out, grad, name):
 
 def check_classes(logits, labels):
     """Check logits and the shape of labels: one per row."""
-    check_values(logits.dtype, "softmax_with_cross_entropy", floating=True)
+    check_values(logits.dtype, "softmax_with_cross_entropy")
     if logits.ndim != 2:
         raise ShapeMismatchError(f"logits have shape {logits.shape}; they must be (rows, classes)")
     if labels.shape not in ((len(logits),), (len(logits), 1)):
@@ -76,7 +76,7 @@ def softmax(logits):
     return e / np.where(total == 0, 1, total)
 
 
-@op(rowwise=("x",))
+@op(rowwise=("x",), types=FLOATING)
 def fc(x: Dense, weight: Dense, bias: Dense | None = None, /) -> Dense:
     """Return ``x @ weight + bias``, every row flattened.
 
@@ -98,7 +98,7 @@ def _(x, weight, bias=None):
     return x.but(dims=(x.dims[0], weight.dims[1]))
 
 
-@op(gradient_of=fc)
+@op(gradient_of=fc, types=FLOATING)
 def fc_grad(x: Dense, weight: Dense, grad: Dense, /) -> tuple[Dense, Dense, Dense]:
     """Return the gradients of ``fc`` by its input, weight and bias.
 
@@ -116,7 +116,7 @@ def _(x, weight, grad):
     return x, weight, weight.but(dims=weight.dims[1:])
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=FLOATING)
 def tanh(x: Dense, /) -> Dense:
     """Return the hyperbolic tangent of every element.
 
@@ -126,7 +126,7 @@ def tanh(x: Dense, /) -> Dense:
     return np.asarray(np.tanh(check_float(x, "tanh").astype(np.float64)), x.dtype)
 
 
-@op(rowwise=True, like="out", gradient_of=tanh)
+@op(rowwise=True, like="out", gradient_of=tanh, types=FLOATING)
 def tanh_grad(out: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``tanh`` by its input, from its result.
 
@@ -137,7 +137,7 @@ def tanh_grad(out: Dense, grad: Dense, /) -> Dense:
     return (grad * (1 - out.astype(np.float64) ** 2)).astype(out.dtype)
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=COMPUTED)
 def relu(x: Dense, /) -> Dense:
     """Return the larger of every element and 0; NaN stays.
 
@@ -147,7 +147,7 @@ def relu(x: Dense, /) -> Dense:
     return np.where(x < 0, 0, check_values(x.dtype, "relu") and x).astype(x.dtype)
 
 
-@op(rowwise=True, like="out", gradient_of=relu)
+@op(rowwise=True, like="out", gradient_of=relu, types=FLOATING)
 def relu_grad(out: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``relu`` by its input, from its result.
 
@@ -158,7 +158,7 @@ def relu_grad(out: Dense, grad: Dense, /) -> Dense:
     return np.where(out > 0, grad, 0).astype(out.dtype)
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=FLOATING)
 def sigmoid(x: Dense, /) -> Dense:
     """Return ``1 / (1 + exp(-x))`` of every element, without overflow.
 
@@ -170,7 +170,7 @@ def sigmoid(x: Dense, /) -> Dense:
     return np.asarray(np.where(exact >= 0, 1 / (1 + small), small / (1 + small)), x.dtype)
 
 
-@op(rowwise=True, like="out", gradient_of=sigmoid)
+@op(rowwise=True, like="out", gradient_of=sigmoid, types=FLOATING)
 def sigmoid_grad(out: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``sigmoid`` by its input, from its result.
 
@@ -181,7 +181,7 @@ def sigmoid_grad(out: Dense, grad: Dense, /) -> Dense:
     return (grad * exact * (1 - exact)).astype(out.dtype)
 
 
-@op(rowwise=True)
+@op(rowwise=True, types=FLOATING)
 def softmax_with_cross_entropy(logits: Dense, labels: Dense, /) -> Dense:
     """Return the cross entropy of each row's softmax with its class, shape ``(rows, 1)`` (Paddle).
 
@@ -206,7 +206,7 @@ def _(logits, labels):
     return logits.but(dims=(logits.dims[0], 1))
 
 
-@op(rowwise=True, like="logits", gradient_of=softmax_with_cross_entropy)
+@op(rowwise=True, like="logits", gradient_of=softmax_with_cross_entropy, types=FLOATING)
 def softmax_with_cross_entropy_grad(logits: Dense, labels: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``softmax_with_cross_entropy`` by the logits.
 
@@ -230,7 +230,7 @@ def check_mean(x):
     return check_float(x, "mean")
 
 
-@op
+@op(types=FLOATING)
 def mean(x: Dense | LoDTensor, /) -> Dense:
     """Return the mean of all elements, shape ``(1,)``; 0 of none.
 
@@ -246,7 +246,7 @@ def _(x):
     return x.but(dims=(1,), lod_level=0)
 
 
-@op(like="x", gradient_of=mean)
+@op(like="x", gradient_of=mean, types=FLOATING)
 def mean_grad(x: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``mean``: an equal share per element.
 

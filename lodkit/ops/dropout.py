@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values, native
+from ..arrays import FLOATING, check_values, native
 from ..lod import values_of
 from ..registry import Dense, op
 
@@ -26,7 +26,7 @@ def prepare(x, rate, seed, training):
 
     Element i is dropped where the upper half of ``mix_state(start + i * GOLDEN)`` is below the limit.
     """
-    dtype = check_values(x.dtype, "dropout", floating=True)
+    dtype = check_values(x.dtype, "dropout")
     if not 0 <= rate <= 1:
         raise ValueError(f"dropout: rate must be from 0 to 1, got {rate!r}; it is the share of elements that become 0")
     start = mix_state((seed + GOLDEN) & WORD)
@@ -34,7 +34,7 @@ def prepare(x, rate, seed, training):
     return dtype, start, limit, 1 / (1 - rate) if training and rate < 1 else 1.0
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=FLOATING)
 def dropout(x: Dense, /, *, rate: float, seed: int, training: bool = True) -> Dense:
     """Put 0 in place of a share of all elements, and scale the others by ``1 / (1 - rate)``.
 

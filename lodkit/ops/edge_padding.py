@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows, check_values, mixed_types, total_dtype
+from ..arrays import COMPUTED, FLOATING, check_gradient, check_rows, check_values, mixed_types, total_dtype
 from ..arrays.sizes import checked_size
 from ..base.errors import LoDError, ShapeMismatchError
 from ..registry import Dense, op
@@ -96,7 +96,7 @@ def prepare_samples(on, data, lengths, what, grad=None):
     return dtype, offsets, padded, slots, rows
 
 
-@op
+@op(types=COMPUTED)
 def add_padding(
     data: Dense,
     lengths: Dense | None = None,
@@ -168,7 +168,7 @@ def _(call, grad, _):
     return by_data, None, before, behind
 
 
-@op
+@op(types=COMPUTED)
 def remove_padding(
     data: Dense, lengths: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None
 ) -> tuple:
@@ -216,7 +216,7 @@ def _(call, grad, _):
     return add_padding(grad, call.outputs[1], **call.attrs)[0], None
 
 
-@op
+@op(types=COMPUTED)
 def gather_padding(
     data: Dense, lengths: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None
 ) -> tuple:
@@ -259,7 +259,7 @@ def _(data, lengths=None, *, padding_width=1, end_padding_width=None):
     return (data.but(dtype=result_dtype(data.dtype, "sum"), dims=data.dims[1:]),) * 2
 
 
-@op
+@op(types=COMPUTED)
 def pad_empty_samples(data: Dense, lengths: Dense, /) -> tuple:
     """Give every empty segment one row of zeros. PadEmptySamples of Caffe2.
 
@@ -294,7 +294,7 @@ def _(data, lengths):
     return data.but(dims=(-1, *data.dims[1:])), lengths.but(dtype=np.dtype("int64"))
 
 
-@op(like="data", gradient_of=pad_empty_samples)
+@op(like="data", gradient_of=pad_empty_samples, types=FLOATING)
 def pad_empty_samples_grad(data: Dense, lengths: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``pad_empty_samples``: that of its result without the rows of empty segments.
 

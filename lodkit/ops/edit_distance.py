@@ -6,6 +6,7 @@ import typing
 
 import numpy as np
 
+from ..arrays import INTEGERS
 from ..lod import LoDTensor
 from ..registry import Dense, op, pooled_desc
 from .sequence_pool import with_outer_levels
@@ -33,7 +34,7 @@ def levenshtein(a, b):
     return row[-1]
 
 
-@op
+@op(types=INTEGERS)
 def edit_distance(
     hyp: LoDTensor, ref: LoDTensor, /, *, normalized: bool = False, ignored_tokens: typing.Any = ()
 ) -> Dense | LoDTensor:

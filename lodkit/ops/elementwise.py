@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..arrays import SMALL_TYPES, check_gradient, check_values
+from ..arrays import COMPUTED, FLOATING, MOVED, check_gradient, check_values
 from ..arrays.objects import refuse_no_numbers
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarDesc, VarType, op
@@ -61,7 +61,7 @@ def _register_gradient(op, rule):
         return gather_selected_rows(merged._with_value(by_value), x._rows)
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=COMPUTED)
 def abs(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     """Return the absolute value of every element.
 
@@ -75,7 +75,7 @@ def abs(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
 _register_gradient(abs, lambda x, out, grad: abs_grad(x, grad))  # type: ignore[has-type]
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=FLOATING)
 def abs_grad(x: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``abs``: that of the result, with the sign of ``x``; 0 at 0.
 
@@ -83,10 +83,10 @@ def abs_grad(x: Dense, grad: Dense, /) -> Dense:
     array([-5.,  0.,  5.])
     """
     check_gradient(grad, x.shape)
-    return (grad * np.sign(x)).astype(check_values(x.dtype, "abs_grad", floating=True))
+    return (grad * np.sign(x)).astype(check_values(x.dtype, "abs_grad"))
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=COMPUTED)
 def square(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     """Return the square of every element.
 
@@ -100,14 +100,14 @@ def square(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
 _register_gradient(square, lambda x, out, grad: elementwise_mul(scale(x, scale=2.0), values_of(grad)))  # type: ignore[has-type]
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=FLOATING)
 def sqrt(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     """Return the square root of every element, NaN of negative ones.
 
     >>> sqrt(np.array([4., 9.]))
     array([2., 3.])
     """
-    check_values(x.dtype, "sqrt", floating=True)
+    check_values(x.dtype, "sqrt")
     with np.errstate(invalid="ignore"):
         return apply_to_value(x, np.sqrt)
 
@@ -115,7 +115,7 @@ def sqrt(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
 _register_gradient(sqrt, lambda x, out, grad: sqrt_grad(out, grad))  # type: ignore[has-type]
 
 
-@op(rowwise=True, like="out")
+@op(rowwise=True, like="out", types=FLOATING)
 def sqrt_grad(out: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``sqrt`` by its input, from its result.
 
@@ -124,10 +124,10 @@ def sqrt_grad(out: Dense, grad: Dense, /) -> Dense:
     """
     check_gradient(grad, out.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return (grad / (2 * out.astype(np.float64))).astype(check_values(out.dtype, "sqrt_grad", floating=True))
+        return (grad / (2 * out.astype(np.float64))).astype(check_values(out.dtype, "sqrt_grad"))
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=COMPUTED)
 def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dense | SelectedRows:
     """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip.
 
@@ -147,7 +147,7 @@ def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dens
 _register_gradient(clip_by_value, lambda x, out, grad, **bounds: clip_by_value_grad(x, grad, **bounds))  # type: ignore[has-type]
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=FLOATING)
 def clip_by_value_grad(x: Dense, grad: Dense, /, *, min: float, max: float) -> Dense:
     """Return the gradient of ``clip_by_value``: that of the result where the element was inside, else 0.
 
@@ -155,18 +155,18 @@ def clip_by_value_grad(x: Dense, grad: Dense, /, *, min: float, max: float) -> D
     array([0., 5.])
     """
     check_gradient(grad, x.shape)
-    dtype = check_values(x.dtype, "clip_by_value_grad", floating=True)
+    dtype = check_values(x.dtype, "clip_by_value_grad")
     return np.where((x >= min) & (x <= max), grad, 0).astype(dtype)
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=FLOATING)
 def clip_by_norm(x: Dense | SelectedRows, /, *, max_norm: float) -> Dense | SelectedRows:
     """Return ``x`` scaled so that its Euclidean norm is at most ``max_norm``, in double precision; itself if it is.
 
     >>> clip_by_norm(SelectedRows([1, 1, 2], [[1.], [2.], [4.]], 3), max_norm=1.0)
     SelectedRows(rows=[1, 2], value=[[0.6], [0.8]], height=3)
     """
-    dtype = check_values(x.dtype, "clip_by_norm", floating=True)
+    dtype = check_values(x.dtype, "clip_by_norm")
     check_norm(max_norm)
 
     def clip(value):
@@ -185,7 +185,7 @@ def whole_numbers(dtype, scale, bias, **others):
     return {"scale": int(scale), "bias": int(bias), **others}
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=COMPUTED)
 def scale(
     x: Dense | SelectedRows, /, *, scale: float = 1.0, bias: float = 0.0, bias_after_scale: bool = True
 ) -> Dense | SelectedRows:
@@ -214,14 +214,14 @@ def _(call, grad):
     return scale(value_gradient(grad), scale=factor)
 
 
-@op(rowwise=True, like="x")
+@op(rowwise=True, like="x", types=MOVED)
 def assign(x: Dense | SelectedRows, /) -> Dense | SelectedRows:
     """Return a copy, of int8, int16, uint8 and bool too.
 
     >>> assign(np.array([1, 2]))
     array([1, 2])
     """
-    return apply_to_value(x, lambda value: value.astype(check_values(x.dtype, "assign", also=SMALL_TYPES)), merge=False)
+    return apply_to_value(x, lambda value: value.astype(check_values(x.dtype, "assign")), merge=False)
 
 
 @assign.gradient
@@ -239,7 +239,7 @@ def as_tested(x):
     return refuse_no_numbers(value_of(x), "x")
 
 
-@op
+@op(types=MOVED)
 def isfinite(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     """Return whether all elements are finite, shape ``(1,)``. Paddle's isfinite.
 
@@ -249,7 +249,7 @@ def isfinite(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     return np.isfinite(as_tested(x)).all(keepdims=True).reshape(1)
 
 
-@op
+@op(types=MOVED)
 def isinf(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     """Return whether any element is infinite, shape ``(1,)``. Paddle's isinf.
 
@@ -259,7 +259,7 @@ def isinf(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     return np.isinf(as_tested(x)).any(keepdims=True).reshape(1)
 
 
-@op
+@op(types=MOVED)
 def isnan(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     """Return whether any element is NaN, shape ``(1,)``. Paddle's isnan.
 
@@ -269,7 +269,7 @@ def isnan(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     return np.isnan(as_tested(x)).any(keepdims=True).reshape(1)
 
 
-@op
+@op(types=FLOATING)
 def norm(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     """Return the Euclidean norm of all elements, summed in double precision, shape ``(1,)``.
 
@@ -277,7 +277,7 @@ def norm(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     array([5.])
     """
     value = value_of(x)
-    dtype = check_values(value.dtype, "norm", floating=True)
+    dtype = check_values(value.dtype, "norm")
     return np.sqrt(np.square(value.astype(np.float64)).sum()).astype(dtype).reshape(1)
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import FLOATS, SMALL_TYPES, check_gradient, check_rows, check_values
+from ..arrays import COMPUTED, FLOATING, FLOATS, MOVED, check_gradient, check_rows, check_values
 from ..lod import LoDTensor, SelectedRows, check_bag, check_lod_level, values_of
 from ..registry import Dense, VarType, aligned, op, pooled_desc
 from .sequence_pool import with_outer_levels
@@ -36,7 +36,7 @@ def prepare_lookup(table, padding_idx):
         check_rows(table, "table")
     if padding_idx is not None:
         check_padding(padding_idx, len(table))
-    return check_values(table.dtype, "lookup_table", also=SMALL_TYPES)
+    return check_values(table.dtype, "lookup_table")
 
 
 def prepare_lookup_grad(on, table, ids, grad, padding_idx):
@@ -47,7 +47,7 @@ def prepare_lookup_grad(on, table, ids, grad, padding_idx):
     return ids, check_gradient(grad, ids.shape + table.shape[1:])
 
 
-@op(rowwise=("ids",))
+@op(rowwise=("ids",), types=MOVED)
 def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None, is_sparse: bool = True) -> Dense:
     """Return ``table[ids]``: a row for every id, in the shape (or the structure) of the ids.
 
@@ -86,7 +86,7 @@ def _(table, ids, *, padding_idx=None, is_sparse=True):
     return table.but(type=VarType.LOD_TENSOR, dims=(*ids.dims, *table.dims[1:]), lod_level=ids.lod_level)
 
 
-@op(gradient_of=lookup_table)
+@op(gradient_of=lookup_table, types=FLOATING)
 def lookup_table_grad(
     table: Dense, ids: Dense, grad: Dense, /, *, padding_idx: int | None = None, is_sparse: bool = True
 ) -> Dense | SelectedRows:
@@ -139,7 +139,7 @@ def prepare_weights(table, bags, flat, weights, pool, padding_idx):
     return weights
 
 
-@op
+@op(types=COMPUTED)
 def embedding_bag(
     table: Dense,
     ids: LoDTensor,
@@ -226,7 +226,7 @@ def _(call, grad):
     return by_table, None, by_weights
 
 
-@op
+@op(types=FLOATING)
 def embedding_bag_grad(
     table: Dense,
     ids: LoDTensor,
@@ -256,7 +256,7 @@ def _(table, ids, grad, weights=None, *, pool="sum", padding_idx=None, is_sparse
     return _grad_desc(table, is_sparse)
 
 
-@op(like="weights")
+@op(like="weights", types=FLOATING)
 def embedding_bag_weights_grad(
     table: Dense,
     ids: LoDTensor,

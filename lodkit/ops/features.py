@@ -9,7 +9,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import check_values
+from ..arrays import COMPUTED, FLOATING, check_values
 from ..lod import LoDTensor, values_of
 from ..lod.key_index import KeyIndex
 from ..registry import Dense, op
@@ -18,7 +18,7 @@ from .shared import features as shared
 DOCS_PAGE = "features"
 
 
-@op
+@op(types=COMPUTED)
 def merge_features(*xs: LoDTensor) -> LoDTensor:
     """Merge example by example: join the entries of an example in the first input, in the second, and so on.
 
@@ -37,7 +37,7 @@ def _(*xs):
     return shared.rows_of(xs[0], lod_level=xs[0].lod_level)
 
 
-@op(like=("xs",), gradient_of=merge_features)
+@op(like=("xs",), gradient_of=merge_features, types=FLOATING)
 def merge_features_grad(grad: Dense, /, *xs: LoDTensor) -> tuple:
     """Return the gradients of ``merge_features`` by the values of its inputs.
 
@@ -58,7 +58,7 @@ def _stack_present(xs, masks):
     return shared.merge_examples(kept)
 
 
-@op
+@op(types=COMPUTED)
 def stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTensor:
     """Make examples of features: each input has one feature of all examples.
 
@@ -96,7 +96,7 @@ def _(*xs, presence=None):
     return shared.rows_of(xs[0], lod_level=xs[0].lod_level + 1)
 
 
-@op(like=("xs",), gradient_of=stack_features)
+@op(like=("xs",), gradient_of=stack_features, types=FLOATING)
 def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing.Any = None) -> tuple:
     """Return the gradients of ``stack_features`` by its inputs: 0 for what is absent.
 
@@ -110,7 +110,7 @@ def _pack_present(x, mask):
     return LoDTensor(x.reshape(mask.size, *x.shape[2:])[mask.reshape(-1)], [mask.sum(1)])
 
 
-@op
+@op(types=COMPUTED)
 def pack_features(x: Dense, /, *, presence: typing.Any) -> LoDTensor:
     """Keep the values that are present: per example, one row per feature that it has.
 
@@ -140,7 +140,7 @@ def _(x, *, presence):
     return shared.rows_of(x, lod_level=1, drop=2)
 
 
-@op(like="x", gradient_of=pack_features)
+@op(like="x", gradient_of=pack_features, types=FLOATING)
 def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Dense:
     """Return the gradient of ``pack_features``: 0 for what is absent.
 
@@ -167,7 +167,7 @@ def _select_keys(xs, keys, feature_keys):
     return LoDTensor(values.values[np.array(rows, np.int64)], [upper, lengths])
 
 
-@op
+@op(types=COMPUTED)
 def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typing.Any) -> LoDTensor:
     """Read features by key: for each key to read, the rows of each example under it, in order.
 
@@ -207,7 +207,7 @@ def _(values, *, keys, feature_keys):
     return shared.rows_of(values, lod_level=2)
 
 
-@op(like="values", gradient_of=select_features)
+@op(like="values", gradient_of=select_features, types=FLOATING)
 def select_features_grad(values: LoDTensor, grad: Dense, /, *, keys: typing.Any, feature_keys: typing.Any) -> Dense:
     """Return the gradient of ``select_features`` by the values: 0 where a key was not read.
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import SMALL_TYPES, check_gradient, check_rows, check_values
+from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values
 from ..base.errors import LoDLevelError, ShapeMismatchError, bad_along
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import Dense, VarType, op
@@ -16,7 +16,7 @@ from .shared import plain
 DOCS_PAGE = "look-up"
 
 
-@op
+@op(types=MOVED)
 def gather(
     data: Dense,
     ids: Dense | LoDTensor,
@@ -80,7 +80,7 @@ def prepare_gather(on, data, ids, axis, wrap, match_outer, what="gather"):
         raise LoDLevelError(f"gather along axis {axis} gives no row an id, so no structure; pass ids.values")
     numbers = on.wrap_ids(values_of(ids), data.shape[axis], wrap)
     check_outer(data.shape, numbers.shape, axis, match_outer)
-    dtype = check_values(data.dtype, what, also=SMALL_TYPES if what == "gather" else frozenset())
+    dtype = check_values(data.dtype, what)
     # The kernel of a gather checks its ids as it reads them.
     check = on.ids_in_range if what == "gather" else on.checked_ids
     return data, dtype, axis, check(numbers, data.shape[axis], error=bad_along(data.shape[axis], axis, wrap))
@@ -143,7 +143,7 @@ def _(call, grad):
     return gather_grad(data, values_of(ids), grad, wrap=call.attrs["wrap"], is_sparse=call.attrs["is_sparse"])
 
 
-@op
+@op(types=FLOATING)
 def gather_grad(
     data: Dense, ids: Dense, grad: Dense, /, *, wrap: bool = False, is_sparse: bool = True
 ) -> Dense | SelectedRows:
@@ -164,7 +164,7 @@ def _(data, ids, grad, *, wrap=False, is_sparse=True):
     return lookup_table_grad.infer_function(data, ids, grad, is_sparse=is_sparse)
 
 
-@op
+@op(types=MOVED)
 def batch_gather(data: Dense, ids: Dense, /, *, match_outer: bool = False) -> Dense:
     """Return the entries of every row of ``data`` at ``ids``: ``gather`` on axis 1. Caffe2's BatchGather.
 
@@ -192,7 +192,7 @@ def _(call, grad):
     return batch_gather_grad(*call.inputs, grad, match_outer=call.attrs["match_outer"])
 
 
-@op(like="data")
+@op(like="data", types=FLOATING)
 def batch_gather_grad(
     data: Dense, ids: Dense, grad: Dense, /, *, axis: int = 1, wrap: bool = False, match_outer: bool = False
 ) -> Dense:

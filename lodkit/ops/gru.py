@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import zeros_like
+from ..arrays import FLOATING, zeros_like
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op, pooled_desc
@@ -57,7 +57,7 @@ def _numbers(weight, bias, size, layout):
     return *split_weight(weight, size, layout), *np.split(b, [3 * size])
 
 
-@op(returns=(0, 1))
+@op(returns=(0, 1), types=FLOATING)
 def gru(
     x: LoDTensor,
     input_weight: Dense | None,
@@ -177,7 +177,7 @@ def _(call, by_hidden, by_last, by_gates):
     return tuple(None if x is None else next(found) for x in call.inputs)
 
 
-@op
+@op(types=FLOATING)
 def gru_grad(
     x: LoDTensor,
     input_weight: Dense | None,

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import cast_to, integers
+from ..arrays import INTEGERS, cast_to, integers
 from ..base.errors import DTypeError, LoDError
 from ..registry import Dense, op
 
@@ -76,7 +76,7 @@ def _words(row):
     return pairs, row[-1] if len(row) % 2 else None
 
 
-@op(rowwise=True)
+@op(rowwise=True, types=INTEGERS)
 def hash_rows(x: Dense, /, *, num_hash: int = 1, mod_by: int, dtype: Literal["int64", "int32"] = "int64") -> Dense:
     """Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ... Paddle's hash.
 

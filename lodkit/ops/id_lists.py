@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values, integers
+from ..arrays import COMPUTED, INTEGERS, check_values, integers
 from ..base.errors import LoDError, LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, check_vector
 from ..registry import Dense, op
@@ -13,7 +13,7 @@ from .conversions import vector_desc
 DOCS_PAGE = "features"
 
 
-@op
+@op(types=INTEGERS)
 def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool = False) -> Dense:
     """Return the distinct ids, ascending.
 
@@ -75,7 +75,7 @@ def check_samples(lists):
             )
 
 
-@op
+@op(types=INTEGERS)
 def merge_id_lists(*lists: LoDTensor) -> LoDTensor:
     """Return the union of the lists of every sample: each id once, ascending.
 
@@ -125,7 +125,7 @@ def check_elements(data):
         raise LoDError(f"data must be one-dimensional, got shape {tuple(data.shape)}; pass data.reshape(-1)")
 
 
-@op
+@op(types=COMPUTED)
 def find_duplicate_elements(data: Dense, /) -> Dense:
     """Return the positions of second and later occurrences of elements, ascending, int64.
 
@@ -152,7 +152,7 @@ def find_duplicate_elements(data: Dense, /) -> Dense:
 find_duplicate_elements.infer_rule(vector_desc)
 
 
-@op(rowwise=("queries",))
+@op(rowwise=("queries",), types=INTEGERS)
 def find(ids: Dense, queries: Dense, /, *, missing_value: int = -1) -> Dense:
     """Return the position of each query among the ids, that of its last occurrence, int64.
 

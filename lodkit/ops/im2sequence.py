@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import MAX_INT64, check_gradient, check_values
+from ..arrays import COMPUTED, FLOATING, MAX_INT64, check_gradient, check_values
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, freeze
 from ..registry import Dense, op
@@ -91,7 +91,7 @@ def _elements(shape, grid):
                 yield (row, column), (image, c, top + i, left + j)
 
 
-@op
+@op(types=COMPUTED)
 def im2sequence(
     x: Dense, /, *, kernels: typing.Any, strides: typing.Any = (1, 1), paddings: typing.Any = (0, 0, 0, 0)
 ) -> LoDTensor:
@@ -141,7 +141,7 @@ def _(x, *, kernels, strides=(1, 1), paddings=(0, 0, 0, 0)):
     return x.but(dims=(rows, columns), lod_level=1, sequences=x.dims[:1])
 
 
-@op(like="x", gradient_of=im2sequence)
+@op(like="x", gradient_of=im2sequence, types=FLOATING)
 def im2sequence_grad(
     x: Dense, grad: Dense, /, *, kernels: typing.Any, strides: typing.Any = (1, 1), paddings: typing.Any = (0, 0, 0, 0)
 ) -> Dense:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, check_same_type, native
+from ..arrays import FLOATING, check_gradient, check_same_type, native
 from ..base.errors import ShapeMismatchError
 from ..registry import Dense, op
 
@@ -38,7 +38,7 @@ def _normal(x, axes, size, epsilon):
     return centred * factor, factor
 
 
-@op(rowwise=("x",), like="x")
+@op(rowwise=("x",), like="x", types=FLOATING)
 def layer_norm(x: Dense, scale: Dense | None = None, bias: Dense | None = None, /, *, epsilon: float = 1e-5) -> Dense:
     """Normalize each row over all its elements: ``(x - mean) / sqrt(variance + epsilon) * scale + bias``.
 
@@ -67,7 +67,7 @@ def layer_norm(x: Dense, scale: Dense | None = None, bias: Dense | None = None, 
     return (out if bias is None else out + bias).astype(native(x.dtype))
 
 
-@op(gradient_of=layer_norm)
+@op(gradient_of=layer_norm, types=FLOATING)
 def layer_norm_grad(
     x: Dense, scale: Dense | None, grad: Dense, /, *, epsilon: float = 1e-5
 ) -> tuple[Dense, Dense, Dense]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, integers
+from ..arrays import COMPUTED, FLOATING, INTEGERS, check_gradient, check_values, integers
 from ..base.errors import LoDError, RowIndexError, ShapeMismatchError
 from ..lod import check_lengths
 from ..registry import Dense, op
@@ -24,7 +24,7 @@ def check_top_k(values, k=1, what="lengths_top_k", floating=False):
     return dtype
 
 
-@op
+@op(types=COMPUTED)
 def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> tuple[Dense, Dense]:
     """Return the k largest values of every segment, the largest first, and their positions in the segment.
 
@@ -100,7 +100,7 @@ def check_indices(indices, segments):
         raise LoDError(f"indices have shape {tuple(indices.shape)}; there is a row for each of the {segments} segments")
 
 
-@op(like="values")
+@op(like="values", types=FLOATING)
 def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``lengths_top_k`` by its values: 0 except for the largest.
 
@@ -120,7 +120,7 @@ def lengths_top_k_grad(values: Dense, lengths: Dense, indices: Dense, grad: Dens
     return result
 
 
-@op
+@op(types=INTEGERS)
 def lengths_split(lengths: Dense, /, *, n_split: int) -> Dense:
     """Cut every length into ``n_split`` parts as equal as can be, the longer ones first, int64.
 

@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import check_rows, native
+from ..arrays import MOVED, check_rows, native
 from ..base.errors import LoDError
 from ..lod import LoDTensor, levels, values_of
 from ..registry import Dense, inferred_level, op
@@ -50,7 +50,7 @@ def reset_levels(x, y, target_lod, append):
     return new
 
 
-@op
+@op(types=MOVED)
 def lod_reset(
     x: Dense | LoDTensor, y: Dense | LoDTensor | None = None, /, *, target_lod: typing.Any = None, append: bool = False
 ) -> LoDTensor:
@@ -93,7 +93,7 @@ def _(x, y=None, *, target_lod=None, append=False):
     return x.but(lod_level=count + (x.lod_level if append else 0), sequences=(*upper, *new))
 
 
-@op
+@op(types=MOVED)
 def lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor:
     """Append a level below those of x: its rows become the sequences of the new level. lod_append of Paddle.
 
@@ -147,7 +147,7 @@ def reshaped_offsets(x, new_dim):
     return made
 
 
-@op
+@op(types=MOVED)
 def sequence_reshape(x: LoDTensor, /, *, new_dim: int) -> LoDTensor:
     """Reshape the rows of every innermost sequence to another width. sequence_reshape of Paddle.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_same_type, check_values, native
+from ..arrays import FLOATING, cast_to, check_gradient, check_same_type, check_values, native
 from ..base.errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
@@ -28,7 +28,7 @@ def check_logits(logits, labels, grad=None):
         check_gradient(grad, logits.shape)
 
 
-@op(rowwise=True, like="logits")
+@op(rowwise=True, like="logits", types=FLOATING)
 def sigmoid_cross_entropy_with_logits(logits: Dense, labels: Dense, /) -> Dense:
     """Return the binary cross entropy of every logit's sigmoid with its label, without overflow (Paddle).
 
@@ -60,7 +60,7 @@ def _(call, grad):
     return by_logits, by_labels if call.wanted[1] else None
 
 
-@op(rowwise=True)
+@op(rowwise=True, types=FLOATING)
 def sigmoid_cross_entropy_with_logits_grad(logits: Dense, labels: Dense, grad: Dense, /) -> tuple[Dense, Dense]:
     """Return the gradients of ``sigmoid_cross_entropy_with_logits`` by logits and labels.
 
@@ -94,7 +94,7 @@ def prepare_errors(x, target, grad=None):
     return x, target
 
 
-@op
+@op(types=FLOATING)
 def mean_squared_error(x: Dense | LoDTensor, target: Dense | LoDTensor, /) -> Dense:
     """Return the mean of all ``(x - target)**2``, shape ``(1,)``; 0 of none.
 
@@ -111,7 +111,7 @@ def _(x, target):
     return x.but(dims=(1,), lod_level=0)
 
 
-@op(like=("x", "target"), gradient_of=mean_squared_error)
+@op(like=("x", "target"), gradient_of=mean_squared_error, types=FLOATING)
 def mean_squared_error_grad(x: Dense, target: Dense, grad: Dense, /) -> tuple[Dense, Dense]:
     """Return the gradients of ``mean_squared_error`` by x and the target.
 

@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import zeros_like
+from ..arrays import FLOATING, zeros_like
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op, pooled_desc
@@ -75,7 +75,7 @@ def _numbers(weight, bias, projection, sizes):
     return weight.astype(np.float64), bias[: 4 * sizes.cell], np.split(peepholes, 3), to_double(projection, (0, 0))
 
 
-@op(returns=(0, (1, 2)))
+@op(returns=(0, (1, 2)), types=FLOATING)
 def lstm(
     x: LoDTensor,
     input_weight: Dense | None,
@@ -217,7 +217,7 @@ def _(call, by_hidden, by_last, by_last_cell, by_cell, by_gates):
     return tuple(None if x is None else next(found) for x in call.inputs)
 
 
-@op
+@op(types=FLOATING)
 def lstm_grad(
     x: LoDTensor,
     input_weight: Dense | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, mixed_types, native
+from ..arrays import FLOATING, check_gradient, check_values, mixed_types, native
 from ..arrays.sizes import size_products
 from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, freeze
@@ -16,7 +16,7 @@ DOCS_PAGE = "attend"
 
 def prepare_match(x, y, weight):
     """Check the inputs on any device. Returns the type, and the offsets of the result."""
-    dtype = check_values(x.values.dtype, "match_matrix", floating=True)
+    dtype = check_values(x.values.dtype, "match_matrix")
     for name, values in (("y", y.values), ("weight", weight)):
         if native(values.dtype) != dtype:
             raise mixed_types(f"match_matrix: {name}", values.dtype, "x", dtype)
@@ -43,7 +43,7 @@ def _pairs(x, y, weight):
         yield slice(a[s], a[s + 1]), slice(b[s], b[s + 1]), slice(ends[s], ends[s + 1]), shape
 
 
-@op
+@op(types=FLOATING)
 def match_matrix(x: LoDTensor, y: LoDTensor, weight: Dense, /) -> LoDTensor:
     """Return ``x[i] @ weight[:, t] @ y[j]`` for each channel t, step i of a sequence of x, and step j of its pair in y.
 
@@ -79,7 +79,7 @@ def _(x, y, weight):
     return x.but(dims=(-1, 1))
 
 
-@op(like=("x", "y", "weight"), gradient_of=match_matrix)
+@op(like=("x", "y", "weight"), gradient_of=match_matrix, types=FLOATING)
 def match_matrix_grad(x: LoDTensor, y: LoDTensor, weight: Dense, grad: Dense, /) -> tuple[Dense, Dense, Dense]:
     """Return the gradients of ``match_matrix`` by the rows of x, those of y, and the weight.
 

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ..arrays import Drafts, Scalar, cast_to, writable
+from ..arrays import FLOATING, Drafts, Scalar, cast_to, writable
 from ..base.errors import DTypeError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..registry import Dense, op
@@ -69,7 +69,7 @@ def storm_numbers(lr, momentum, beta, before, square):
     return rate, 1 - momentum * rate * rate, after
 
 
-@op(updates=("param", "scale"))
+@op(updates=("param", "scale"), types=FLOATING)
 def wngrad(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -105,7 +105,7 @@ def wngrad(
     return param, scale
 
 
-@op(updates=("param", "moment", "total"))
+@op(updates=("param", "moment", "total"), types=FLOATING)
 def storm(
     param: Dense,
     grad: Dense | SelectedRows,
@@ -251,7 +251,7 @@ def check_noise(clip_norm, batch_size, sigma, seed, iteration):
     check_rule(clip_norm=clip_norm, batch_size=batch_size, sigma=sigma, seed=seed, iteration=one_number(iteration))
 
 
-@op(updates=True)
+@op(updates=True, types=FLOATING)
 def dpsgd(
     param: Dense,
     grad: Dense | SelectedRows,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values
+from ..arrays import COMPUTED, INTEGERS, check_values
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, check_bag, check_lod_level
 from ..registry import Dense, VarDesc, VarType, op, pooled_desc
@@ -15,7 +15,7 @@ from .shared.columns import cells_of, checked_columns
 DOCS_PAGE = "convert"
 
 
-@op(rowwise=True)
+@op(rowwise=True, types=INTEGERS)
 def one_hot(ids: Dense, /, *, size: int) -> Dense:
     """Return a row of ``size`` per id, float32: 1 at the id and 0 elsewhere.
 
@@ -48,7 +48,7 @@ def prepare_segments(on, ids, size):
     return bags, flat, size
 
 
-@op
+@op(types=INTEGERS)
 def segment_one_hot(ids: LoDTensor, /, *, size: int) -> Dense | LoDTensor:
     """Return a row of ``size`` per sequence, float32: 1 at its ids and 0 elsewhere.
 
@@ -79,7 +79,7 @@ def _(ids, *, size):
     return pooled_desc(ids, -1, (size,), np.dtype(np.float32))
 
 
-@op
+@op(types=COMPUTED)
 def dense_to_id_lists(dense: Dense, /) -> LoDTensor:
     """Return the non-zero columns of each row of a matrix, as ids: int64.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Scalar
+from ..arrays import FLOATING, Scalar
 from ..lod import SelectedRows
 from ..registry import Dense, op
 from .shared import plain
@@ -29,7 +29,7 @@ from .shared.updates import (
 DOCS_PAGE = "update"
 
 
-@op(updates=True)
+@op(updates=True, types=FLOATING)
 def sgd(
     param: Dense | SelectedRows,
     grad: Dense | SelectedRows,

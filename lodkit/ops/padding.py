@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows, check_values
+from ..arrays import COMPUTED, FLOATING, check_gradient, check_rows, check_values
 from ..base.errors import LoDError, ShapeMismatchError
 from ..registry import Dense, op
 from .segments import check_rows as check_sum
@@ -82,7 +82,7 @@ def split_rows(data, offsets):
     return [data[a:b] for a, b in pairwise(offsets.tolist())]
 
 
-@op
+@op(types=COMPUTED)
 def pack_segments(
     data: Dense,
     lengths: Dense,
@@ -136,7 +136,7 @@ def _(data, lengths, *, max_length=None, pad_value=0.0, return_presence_mask=Fal
     return (packed, data.but(dtype=np.dtype(bool), dims=batch)) if return_presence_mask else packed
 
 
-@op(like="data", gradient_of=pack_segments)
+@op(like="data", gradient_of=pack_segments, types=FLOATING)
 def pack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length: int | None = None) -> Dense:
     """Return the gradient of ``pack_segments``: zeros for rows that were cut off.
 
@@ -150,7 +150,7 @@ def pack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_lengt
     return result
 
 
-@op
+@op(types=COMPUTED)
 def unpack_segments(data: Dense, lengths: Dense, /, *, max_length: int | None = None) -> Dense:
     """Lay the segments of a padded array end to end, without the padding. UnpackSegments of Caffe2.
 
@@ -184,7 +184,7 @@ def _(data, lengths, *, max_length=None):
     return data.but(dims=(-1, *data.dims[2:]))
 
 
-@op(like="data", gradient_of=unpack_segments)
+@op(like="data", gradient_of=unpack_segments, types=FLOATING)
 def unpack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_length: int | None = None) -> Dense:
     """Return the gradient of ``unpack_segments``: zeros for the padding.
 
@@ -196,7 +196,7 @@ def unpack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_len
     return pack_segments.definition(grad, np.diff(offsets), max_length=data.shape[1]).astype(dtype)
 
 
-@op
+@op(types=COMPUTED)
 def lengths_pad(data: Dense, lengths: Dense, /, *, target_length: int, pad_value: float = 0.0) -> Dense:
     """Make all segments ``target_length`` rows long, ``pad_value`` behind the end. LengthsPad of Caffe2.
 

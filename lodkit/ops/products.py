@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import check_values, dtype_of, mixed_types
+from ..arrays import COMPUTED, FLOATING, check_values, dtype_of, mixed_types
 from ..base.errors import ShapeMismatchError
 from ..lod import SelectedRows, values_of
 from ..registry import Dense, VarType, op
@@ -70,7 +70,7 @@ def check_factor(x, y, axis=-1):
     return dtype
 
 
-@op(rowwise=True)
+@op(rowwise=True, types=COMPUTED)
 def elementwise_mul(x: Dense | SelectedRows, y: Dense, /, *, axis: int = -1) -> Dense | SelectedRows:
     """Return the products of elements: of one number, an array of the shape of ``x``, or one that repeats to it.
 
@@ -120,7 +120,7 @@ def _(call, grad):
 
 def check_repeated(x, like, axis):
     """The axes along which an array like ``like`` was repeated to the shape of ``x``."""
-    dtype = check_values(dtype_of(x), "sum_repeated", floating=True)
+    dtype = check_values(dtype_of(x), "sum_repeated")
     shape = aligned_shape(x.shape, like.shape, axis)
     shape = (1,) * (len(x.shape) - len(shape)) + shape
     if len(shape) != len(x.shape) or any(a not in (1, b) for a, b in zip(shape, x.shape, strict=True)):
@@ -129,7 +129,7 @@ def check_repeated(x, like, axis):
     return dtype, tuple(i for i, (a, b) in enumerate(zip(shape, x.shape, strict=True)) if a != b)
 
 
-@op
+@op(types=FLOATING)
 def sum_repeated(x: Dense, like: Dense, /, *, axis: int = -1) -> Dense:
     """Sum along the axes on which an array like ``like`` repeats to the shape of ``x``: the gradient of repeating it.
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_values, native
+from ..arrays import COMPUTED, FLOATING, check_values, native
 from ..base.errors import LoDLevelError, OutputError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, check_bag, values_of
 from ..lod.packed_rows import PARAMS, Bits, PackedRows, check_packed, check_packed_dims
@@ -105,7 +105,7 @@ def prepare_quantize(table, bits, search):
     """Check a table. Returns the shape of its packed rows."""
     if search == "greedy" and bits == 8:
         raise ValueError('search="greedy" is for 4 and 2 bits, got bits=8')
-    check_values(table.dtype, "quantize_rows", floating=True)
+    check_values(table.dtype, "quantize_rows")
     return *table.shape[:-1], check_columns(table.shape, bits)
 
 
@@ -121,7 +121,7 @@ def prepare_bag(rows, ids, weights, bits, padding_idx):
     return columns
 
 
-@op(rowwise=True, takes=take_bytes, returns=known_bits)
+@op(rowwise=True, takes=take_bytes, returns=known_bits, types=FLOATING)
 def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes") -> Dense:
     """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``.
 
@@ -207,7 +207,7 @@ def _columns(rows, bits):
     return check_packed_dims(rows.dims, bits)
 
 
-@op(takes=bytes_of)
+@op(takes=bytes_of, types={"weights": FLOATING})
 def quantized_embedding_bag(
     rows: Dense,
     ids: LoDTensor,
@@ -285,7 +285,7 @@ def _(call, grad):
     return None, None, quantized_embedding_bag_weights_grad(rows, ids, values_of(grad), weights, **keep)
 
 
-@op(like="weights", takes=bytes_of)
+@op(like="weights", takes=bytes_of, types={"grad": FLOATING})
 def quantized_embedding_bag_weights_grad(
     rows: Dense,
     ids: LoDTensor,
@@ -309,7 +309,7 @@ def quantized_embedding_bag_weights_grad(
     return weights_grad(taken, bags._row_offsets(), weights, out, grad, pool)
 
 
-@op(rowwise=True)
+@op(rowwise=True, types=COMPUTED)
 def cast(x: Dense | SelectedRows, /, *, dtype: Float) -> Dense | SelectedRows:
     """Return the numbers in another floating type, each rounded to the nearest; too large ones become infinite.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows, check_values, native
+from ..arrays import COMPUTED, FLOATING, MOVED, check_gradient, check_rows, check_values, native
 from ..base.errors import LoDMismatchError
 from ..lod import LoDTensor, RankTable, values_of
 from ..registry import Dense, VarDesc, VarType, inferred_level, op
@@ -41,7 +41,7 @@ def check_running(x, table, step, what="shrink_rnn_memory", floating=False):
     return kept, x._row_offsets(0).item(kept) if is_ragged(x) else kept
 
 
-@op
+@op(types=MOVED)
 def lod_rank_table(x: LoDTensor, /, *, level: int = 0) -> RankTable:
     """Rank the sequences of a level by length, the longest first; of equal ones the earlier. lod_rank_table of Paddle.
 
@@ -93,7 +93,7 @@ def _(table):
     return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.int64), (1,))
 
 
-@op
+@op(types=COMPUTED)
 def reorder_lod_tensor_by_rank(
     x: Dense | LoDTensor, table: RankTable, /, *, inverse: bool = False
 ) -> Dense | LoDTensor:
@@ -147,7 +147,7 @@ def _(call, grad):
     return values_of(reorder_lod_tensor_by_rank(grad, table, inverse=not call.attrs["inverse"])), None
 
 
-@op
+@op(types=COMPUTED)
 def shrink_rnn_memory(x: Dense | LoDTensor, table: RankTable, /, *, step: int) -> Dense | LoDTensor:
     """Keep the rows, or outermost sequences, that run at a time step. shrink_rnn_memory of Paddle.
 
@@ -184,7 +184,7 @@ def _(x, table, *, step):
     return x.but(dims=(-1, *x.dims[1:]))
 
 
-@op(like="x", gradient_of=shrink_rnn_memory)
+@op(like="x", gradient_of=shrink_rnn_memory, types=FLOATING)
 def shrink_rnn_memory_grad(x: Dense | LoDTensor, table: RankTable, grad: Dense, /, *, step: int) -> Dense:
     """Return the gradient of ``shrink_rnn_memory`` by ``x``: zeros for what had ended.
 

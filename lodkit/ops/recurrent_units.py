@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_same_type
+from ..arrays import FLOATING, check_gradient, check_same_type
 from ..base.errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
@@ -35,7 +35,7 @@ def prepare_gru(x, hidden, weight, bias=None, gates=None, reset=None, grads=(Non
     return size
 
 
-@op(rowwise=("x", "hidden"))
+@op(rowwise=("x", "hidden"), types=FLOATING)
 def gru_unit(
     x: Dense,
     hidden: Dense,
@@ -114,7 +114,7 @@ def _(call, *grads):
     return found[: len(call.inputs)]
 
 
-@op
+@op(types=FLOATING)
 def gru_unit_grad(
     x: Dense,
     hidden: Dense,
@@ -183,7 +183,7 @@ def _lstm_gates(x, forget_bias):
     return *opened, np.tanh(candidate)
 
 
-@op(rowwise=True)
+@op(rowwise=True, types=FLOATING)
 def lstm_unit(x: Dense, cell: Dense, /, *, forget_bias: float = 0.0) -> tuple[Dense, Dense]:
     """Return cell and hidden state of a long short-term memory after a step, of every row. lstm_unit of Paddle.
 
@@ -229,7 +229,7 @@ def _(call, *grads):
     return lstm_unit_grad(*map(values_of, (*call.inputs, call.outputs[0], *grads)), **call.attrs)
 
 
-@op(like=("x", "cell"))
+@op(like=("x", "cell"), types=FLOATING)
 def lstm_unit_grad(
     x: Dense,
     cell: Dense,

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values
+from ..arrays import COMPUTED, FLOATING, check_gradient, check_values
 from ..base.errors import LoDError, ShapeMismatchError
 from ..lod import check_lengths
 from ..registry import Dense, op
@@ -73,7 +73,7 @@ def _as_segments(data, weights, lengths, where, num_dims, reduce):
     return data.reshape(-1)[positions], lengths_to_offsets.definition(lengths), weights, positions
 
 
-@op
+@op(types=COMPUTED)
 def reduce_dims(
     data: Dense,
     weights: Dense | None = None,
@@ -132,7 +132,7 @@ def _(call, grad):
     return by_data, reduce_dims_weights_grad(*inputs, **attrs) if wanted else None
 
 
-@op(like="data")
+@op(like="data", types=FLOATING)
 def reduce_dims_grad(
     data: Dense,
     out: Dense,
@@ -159,7 +159,7 @@ def reduce_dims_grad(
     return result.reshape(data.shape)
 
 
-@op(like="weights")
+@op(like="weights", types=FLOATING)
 def reduce_dims_weights_grad(
     data: Dense, out: Dense, grad: Dense, weights: Dense, /, *, reduce: Reduction = "sum", num_dims: int = 1
 ) -> Dense:

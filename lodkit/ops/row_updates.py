@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import Drafts, Scalar, cast_to, check_rows, writable
+from ..arrays import FLOATING, Drafts, Scalar, cast_to, check_rows, writable
 from ..base.errors import DTypeError, ShapeMismatchError
 from ..registry import Dense, op
 from .shared import plain
@@ -23,7 +23,7 @@ def prepare_rows(on, name, param, rows):
     return rows if rows.ndim == 1 else rows.reshape(-1)
 
 
-@op(updates=True)
+@op(updates=True, types=FLOATING)
 def sparse_normalize(param: Dense, rows: Dense, /, *, norm: float = 1.0, use_max_norm: bool = True) -> Dense:
     """Scale each listed row to the Euclidean norm ``norm``, in place: those whose norm is larger, or all.
 
@@ -58,7 +58,7 @@ def sparse_normalize(param: Dense, rows: Dense, /, *, norm: float = 1.0, use_max
     return param
 
 
-@op(updates=True)
+@op(updates=True, types=FLOATING)
 def sparse_lp_regularizer(
     param: Dense, rows: Dense, /, *, p: Literal[1, 2] = 2, reg_lambda: float = 1e-5, duplicates: Duplicates = "merge"
 ) -> Dense:
@@ -128,7 +128,7 @@ def iteration_number(iteration):
     return int(number)
 
 
-@op(updates=("prev_iter", "counter"))
+@op(updates=("prev_iter", "counter"), types={"counter": FLOATING})
 def rowwise_counter(
     prev_iter: Dense, counter: Dense, rows: Dense, /, *, iteration: Scalar, halflife: float
 ) -> tuple[Dense, Dense]:

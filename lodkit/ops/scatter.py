@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from ..arrays import Drafts, check_gradient, check_rows, check_values, mixed_types, native, writable
+from ..arrays import COMPUTED, FLOATING, Drafts, check_gradient, check_rows, check_values, mixed_types, native, writable
 from ..base.errors import ShapeMismatchError, bad_along
 from ..registry import Dense, op
 from .gather_scatter import check_axis
@@ -29,7 +29,7 @@ def check_target(name, data, ids_shape, rows):
             )
 
 
-@op(updates=True)
+@op(updates=True, types=COMPUTED)
 def scatter_assign(data: Dense, ids: Dense, slices: Dense, /) -> Dense:
     """``data[ids] = slices``, in place; returns the data. Of rows for the same id the last one stays.
 
@@ -104,7 +104,7 @@ def _places(ids, axis):
         yield place, (*place[:axis], ids[place], *place[axis + 1 :])
 
 
-@op(like="data")
+@op(like="data", types=COMPUTED)
 def scatter(data: Dense, ids: Dense, updates: Dense, /, *, axis: int = 1) -> Dense:
     """Return the data with single elements replaced: ``out[i, ids[i, j], k] = updates[i, j, k]`` on axis 1.
 
@@ -144,7 +144,7 @@ def _(call, grad):
     return by_data, None, by_updates
 
 
-@op
+@op(types=FLOATING)
 def scatter_grad(data: Dense, ids: Dense, grad: Dense, /, *, axis: int = 1) -> tuple[Dense, Dense]:
     """Return the gradients of ``scatter`` by its data and its updates: an update that did not stay gets none.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import INTEGERS
 from ..base.errors import LoDError
 from ..lod import check_lengths
 from ..registry import Dense, op
@@ -12,7 +13,7 @@ from .conversions import lengths_to_offsets, segment_ids_to_offsets, vector_desc
 DOCS_PAGE = "convert"
 
 
-@op
+@op(types=INTEGERS)
 def lengths_to_ranges(lengths: Dense, /) -> Dense:
     """Return offset and length of each segment: int64 of shape (segments, 2).
 
@@ -32,7 +33,7 @@ def _(lengths):
     return vector_desc(lengths).but(dims=(lengths.dims[0], 2))
 
 
-@op
+@op(types=INTEGERS)
 def segment_ids_to_ranges(segment_ids: Dense, /, *, num_segments: int | None = None) -> Dense:
     """Return offset and length of each segment, from sorted segment ids: int64 of shape (segments, 2).
 
@@ -59,7 +60,7 @@ def _(segment_ids, *, num_segments=None):
     return vector_desc(segment_ids).but(dims=(-1 if num_segments is None else num_segments, 2))
 
 
-@op
+@op(types=INTEGERS)
 def lengths_range_fill(lengths: Dense, /) -> Dense:
     """Return the position of each row in its segment, int64: ``arange(length)`` of every segment, end to end.
 
@@ -74,7 +75,7 @@ def lengths_range_fill(lengths: Dense, /) -> Dense:
 lengths_range_fill.infer_rule(vector_desc)
 
 
-@op
+@op(types=INTEGERS)
 def lengths_to_weights(lengths: Dense, /, *, power: float = 0.5) -> Dense:
     """Return ``1 / length ** power`` for each row, float32.
 
@@ -92,7 +93,7 @@ def _(lengths, *, power=0.5):
     return vector_desc(lengths).but(dtype=np.float32)
 
 
-@op
+@op(types=INTEGERS)
 def lengths_to_shape(lengths: Dense, /) -> Dense:
     """Return the shape of segments of equal length as one array: ``[segments, length]``, int64.
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from .. import arrays
-from ..arrays import check_values, native
+from ..arrays import COMPUTED, FLOATING, check_values, native
 from ..lod import SelectedRows
 from ..registry import Dense, VarType, op
 from .conversions import check_rows as check_rows
@@ -55,7 +55,7 @@ def restore_order(on, rows, order):
     return rows if order is None else on.put_rows(order, rows, on.output(rows.shape, native(rows.dtype), None, rows))
 
 
-@op
+@op(types=COMPUTED)
 def segment_reduce(
     data: Dense,
     segments: Dense,
@@ -139,7 +139,7 @@ def _(call, grad):
     return by_data, None, by_weights
 
 
-@op
+@op(types=FLOATING)
 def segment_reduce_grad(
     data: Dense,
     segments: Dense,
@@ -176,7 +176,7 @@ def _(data, segments, out, grad, weights=None, indices=None, *, is_sparse=True, 
     return data.but(type=VarType.SELECTED_ROWS) if indices is not None and is_sparse else data
 
 
-@op(like="weights")
+@op(like="weights", types=FLOATING)
 def segment_reduce_weights_grad(
     data: Dense,
     segments: Dense,

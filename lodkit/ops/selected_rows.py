@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_values, mixed_types, native, total_dtype, writable
+from ..arrays import COMPUTED, FLOATING, MOVED, check_values, mixed_types, native, total_dtype, writable
 from ..base.errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
 from ..registry import OPS, Dense, VarDesc, VarType, op
@@ -36,7 +36,7 @@ def added(rows, value, height):
     return dense
 
 
-@op(like="x")
+@op(like="x", types=COMPUTED)
 def merge_selected_rows(x: SelectedRows, /) -> SelectedRows:
     """Return the same gradient with sorted rows, each once: duplicates are added up.
 
@@ -76,7 +76,7 @@ def refuse_absent(ids, at, padding_idx):
             raise RowIndexError(f'ids[{i}] = {row} is no row of x; add the row, or read zeros by absent="zeros"')
 
 
-@op(rowwise=("ids",))
+@op(rowwise=("ids",), types=COMPUTED)
 def gather_selected_rows(
     x: SelectedRows, ids: Dense, /, *, absent: Literal["zeros", "raise"] = "zeros", padding_idx: int | None = None
 ) -> Dense:
@@ -125,7 +125,7 @@ def _(call, grad):
     return gather_selected_rows(rows, x._rows, padding_idx=call.attrs["padding_idx"]), None
 
 
-@op(rowwise=True)
+@op(rowwise=True, types=COMPUTED)
 def sum(*xs: Dense | SelectedRows) -> Dense | SelectedRows:
     """Add arrays and SelectedRows up: SelectedRows if all are, dense otherwise.
 
@@ -158,7 +158,7 @@ def _(call, grad):
     return tuple(_rows_of(x, grad) if isinstance(x, SelectedRows) else grad for x in call.inputs)
 
 
-@op
+@op(types=COMPUTED)
 def selected_rows_to_dense(x: SelectedRows, /) -> Dense:
     """Return the dense array of shape ``(height, *item)``; duplicate rows are added up.
 
@@ -186,7 +186,7 @@ def _rows_of(x, grad):
     return OPS["lookup_table"](grad, x._rows)
 
 
-@op
+@op(types=MOVED)
 def get_tensor_from_selected_rows(x: SelectedRows, /) -> Dense:
     """Return the value of SelectedRows as a plain array, one row per entry (no copy).
 
@@ -206,7 +206,7 @@ def _(call, grad):
     return grad
 
 
-@op
+@op(types=MOVED)
 def shape(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
     """Return the shape of an array, or of the value of SelectedRows, as int64, on the CPU. Paddle's shape.
 
@@ -226,7 +226,7 @@ def _(x):
     return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.int64), (len(x.dims),))
 
 
-@op(updates=("dense",))
+@op(updates=("dense",), types=FLOATING)
 def add_selected_rows(dense: Dense, x: SelectedRows, /) -> Dense:
     """Add SelectedRows to a dense array of floating numbers, in place, and return it; only the listed rows change.
 
@@ -241,7 +241,7 @@ def add_selected_rows(dense: Dense, x: SelectedRows, /) -> Dense:
 def check_sum(dense, x):
     """Refuse an array that SelectedRows cannot be added to in place."""
     check_alike((writable(dense, "dense"), x))
-    check_values(dense.dtype, "add_selected_rows", floating=True)
+    check_values(dense.dtype, "add_selected_rows")
 
 
 for _operator in (merge_selected_rows, sum, selected_rows_to_dense, get_tensor_from_selected_rows, shape):

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import cast_to, check_gradient, check_values, dtype_of, native, total_dtype
+from ..arrays import COMPUTED, FLOATING, cast_to, check_gradient, check_values, dtype_of, native, total_dtype
 from ..base.errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
@@ -45,7 +45,7 @@ def prepare(x, values, op, level, what="per_sequence", floating=False):
     return rows, by, offsets, shape != (sequences, *item)
 
 
-@op(like="x")
+@op(like="x", types=COMPUTED)
 def per_sequence(x: LoDTensor, values: Dense | LoDTensor, /, *, op: Arithmetic = "add", level: int = -1) -> LoDTensor:
     """Add one value per sequence to all its rows; or subtract it, multiply or divide them by it.
 
@@ -99,7 +99,7 @@ def _(call, grad):
     return by_x, by_values
 
 
-@op(like="values")
+@op(like="values", types=FLOATING)
 def per_sequence_values_grad(
     x: LoDTensor, values: Dense | LoDTensor, grad: Dense, /, *, op: Arithmetic = "add", level: int = -1
 ) -> Dense:
@@ -160,13 +160,13 @@ def prepare_encoding(x, level):
             raise ShapeMismatchError(f"x has shape {tuple(shape)}; a dense batch is (sequences, length, ..., width)")
         offsets, shape = np.arange(shape[0] + 1) * shape[1], (shape[0] * shape[1], *shape[2:])
         rows = x.reshape(shape)
-    dtype = check_values(rows.dtype, "add_position_encoding", floating=True)
+    dtype = check_values(rows.dtype, "add_position_encoding")
     if len(shape) < 2 or shape[-1] % 2:
         raise ShapeMismatchError(f"items of shape {tuple(shape[1:])} have no two halves; their last axis must be even")
     return rows, offsets, dtype
 
 
-@op
+@op(types=FLOATING)
 def add_position_encoding(
     x: Dense | LoDTensor, /, *, alpha: float = 1.0, beta: float = 1.0, level: int = -1
 ) -> Dense | LoDTensor:

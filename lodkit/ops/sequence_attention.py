@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import check_gradient, check_same_type, native
+from ..arrays import FLOATING, check_gradient, check_same_type, native
 from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
@@ -71,7 +71,7 @@ def _queries(query, key, offsets, scale, causal):
                 yield i, h, seen, shares(key[seen, h] @ query[i, h] * scale)
 
 
-@op(like="value")
+@op(like="value", types=FLOATING)
 def sequence_attention(
     query: LoDTensor,
     key: LoDTensor,
@@ -137,7 +137,7 @@ def sequence_attention(
     return value.with_values(_round_like(out, value))
 
 
-@op(like=("query", "key", "value"), gradient_of=sequence_attention)
+@op(like=("query", "key", "value"), gradient_of=sequence_attention, types=FLOATING)
 def sequence_attention_grad(
     query: LoDTensor,
     key: LoDTensor,

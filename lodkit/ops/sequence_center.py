@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from ..arrays import check_values
+from ..arrays import FLOATING, check_values
 from ..lod import LoDTensor, values_of
 from ..registry import op
 
@@ -16,10 +16,10 @@ DOCS_PAGE = "compute"
 def prepare(x, level):
     """Check the input. Returns rows, offsets and dtype."""
     rows, offsets = x.values, x._row_offsets(level)
-    return rows, offsets, check_values(rows.dtype, "sequence_center", floating=True)
+    return rows, offsets, check_values(rows.dtype, "sequence_center")
 
 
-@op(like="x")
+@op(like="x", types=FLOATING)
 def sequence_center(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Subtract from each row the mean of its sequence at a level, column by column.
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, check_same_type, native
+from ..arrays import FLOATING, check_gradient, check_same_type, native
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import Dense, op
@@ -92,7 +92,7 @@ def _context(x, padding, start, length):
     return context.reshape(len(values), length * values.shape[1])
 
 
-@op
+@op(types=FLOATING)
 def sequence_conv(
     x: LoDTensor,
     filter: Dense,
@@ -153,7 +153,7 @@ def _(x, filter, padding=None, *, context_start=None, context_length):
     return x.but(dims=(x.dims[0], filter.dims[1]))
 
 
-@op(like=("x", "filter", "padding"), gradient_of=sequence_conv)
+@op(like=("x", "filter", "padding"), gradient_of=sequence_conv, types=FLOATING)
 def sequence_conv_grad(
     x: LoDTensor,
     filter: Dense,
@@ -202,7 +202,7 @@ def _context_rows(x, context):
             yield row, range(row, min(end, row + context))
 
 
-@op(like="x")
+@op(like="x", types=FLOATING)
 def row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor:
     """Let each row look ahead: ``out[t]`` is the sum of ``filter[k] * x[t + k]`` inside the innermost sequence.
 
@@ -238,7 +238,7 @@ def row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor:
     return x.with_values(out.astype(native(x.dtype)))
 
 
-@op(like=("x", "filter"), gradient_of=row_conv)
+@op(like=("x", "filter"), gradient_of=row_conv, types=FLOATING)
 def row_conv_grad(x: LoDTensor, filter: Dense, grad: Dense, /) -> tuple[Dense, Dense]:
     """Return the gradients of ``row_conv`` by its rows and its filter.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values, total_dtype
+from ..arrays import COMPUTED, check_values, total_dtype
 from ..lod import LoDTensor, values_of
 from ..registry import inferred_level, op
 
@@ -17,7 +17,7 @@ def sum_dtype(dtype):
     return np.dtype(np.int64) if dtype.kind == "i" else dtype
 
 
-@op
+@op(types=COMPUTED)
 def sequence_cumsum(x: LoDTensor, /, *, exclusive: bool = False, reverse: bool = False, level: int = -1) -> LoDTensor:
     """Return the running sum of rows within each sequence.
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..arrays import INTEGERS
 from ..arrays.numpy_arrays import without_repeats
 from ..arrays.objects import id_remedy_of
 from ..base.errors import DTypeError, LoDError
@@ -35,7 +36,7 @@ def check_mask_lengths(lengths, max_length):
     return most if check_width(max_length, "max_length") is None else max_length
 
 
-@op(rowwise=True)
+@op(rowwise=True, types=INTEGERS)
 def sequence_mask(lengths: Dense, /, *, max_length: int | None = None, dtype: MaskType = "bool") -> Dense:
     """Return the mask of the data in padded sequences: ``row < length``. sequence_mask of Paddle.
 

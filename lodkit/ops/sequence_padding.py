@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, dtype_of, native
+from ..arrays import COMPUTED, FLOATING, check_gradient, check_values, dtype_of, native
 from ..base.errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
 from ..lod.levels import load_compiled
@@ -112,7 +112,7 @@ def levels_above(x, lengths):
     return lengths._lod if isinstance(lengths, LoDTensor) else ()
 
 
-@op
+@op(types=COMPUTED)
 def sequence_pad(
     x: LoDTensor,
     pad_value: Dense | None = None,
@@ -187,7 +187,7 @@ def _(call, grad, _):
     return by_x, sequence_pad_value_grad(x, pad, grad, **kept) if by_pad else None
 
 
-@op
+@op(types=FLOATING)
 def sequence_pad_grad(
     x: LoDTensor, grad: Dense, /, *, padded_length: int | None = None, side: Side = "right"
 ) -> LoDTensor:
@@ -211,7 +211,7 @@ def _(x, grad, *, padded_length=None, side="right"):
     return x
 
 
-@op(like="pad_value")
+@op(like="pad_value", types=FLOATING)
 def sequence_pad_value_grad(
     x: LoDTensor, pad_value: Dense, grad: Dense, /, *, padded_length: int | None = None, side: Side = "right"
 ) -> Dense:
@@ -230,7 +230,7 @@ def sequence_pad_value_grad(
     return total.reshape(pad_value.shape).astype(native(pad_value.dtype))
 
 
-@op
+@op(types=COMPUTED)
 def sequence_unpad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side: Side = "right") -> LoDTensor:
     """Lay padded sequences end to end, without the padding. sequence_unpad of Paddle.
 
@@ -271,7 +271,7 @@ def _(x, lengths, *, side="right"):
     return x.but(dims=(-1, *x.dims[2:]), lod_level=max(x.lod_level, lengths.lod_level) + 1)
 
 
-@op(like="x", gradient_of=sequence_unpad)
+@op(like="x", gradient_of=sequence_unpad, types=FLOATING)
 def sequence_unpad_grad(
     x: Dense | LoDTensor, lengths: Dense | LoDTensor, grad: Dense, /, *, side: Side = "right"
 ) -> Dense | LoDTensor:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_values
+from ..arrays import COMPUTED, FLOATING, check_values
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op, pooled_desc
 from .shared.reductions import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
@@ -22,7 +22,7 @@ def with_outer_levels(x, level, rows):
     return LoDTensor._wrap(rows, x._lod[:level]) if level else rows
 
 
-@op
+@op(types=COMPUTED)
 def sequence_pool(
     x: LoDTensor, /, *, pool: Pool = "sum", pad_value: float = 0.0, level: int = -1, return_index: bool = False
 ) -> Dense | LoDTensor:
@@ -93,7 +93,7 @@ def _(call, grad, *_):
     return sequence_pool_grad(call.inputs[0], values_of(out), grad, **keep)
 
 
-@op(like="x")
+@op(like="x", types=FLOATING)
 def sequence_pool_grad(x: LoDTensor, out: Dense, grad: Dense, /, *, pool: Pool = "sum", level: int = -1) -> LoDTensor:
     """Return the gradient of ``sequence_pool`` by its input, with the input's structure.
 

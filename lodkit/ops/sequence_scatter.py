@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, mixed_types, native
+from ..arrays import COMPUTED, FLOATING, check_gradient, check_values, mixed_types, native
 from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch
 from ..registry import Dense, op
@@ -61,7 +61,7 @@ def _places(x, ids):
     return np.array([s for s, n in enumerate(ids.lengths()) for _ in range(n)], np.int64), numbers
 
 
-@op(like="x")
+@op(like="x", types=COMPUTED)
 def sequence_scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /) -> Dense:
     """Return x with ``updates[t]`` added to element ``ids[t]`` of the row of t's sequence.
 
@@ -106,7 +106,7 @@ def _(call, grad):
     return grad, None, sequence_scatter_grad(*call.inputs, grad) if call.wanted[2] else None
 
 
-@op(like="updates")
+@op(like="updates", types=FLOATING)
 def sequence_scatter_grad(x: Dense, ids: LoDTensor, updates: LoDTensor, grad: Dense, /) -> Dense:
     """Return the gradient of ``sequence_scatter`` by its updates; by x it is ``grad``.
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import check_values
+from ..arrays import COMPUTED, FLOATING, check_values
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .shared import sequences as shared
@@ -35,7 +35,7 @@ def _slice_sequences(x, starts, stops, by, wrap, clip, level):
     return shared.pick_parts(x, level + 1, numbers, [*above, lengths])
 
 
-@op
+@op(types=COMPUTED)
 def sequence_slice(
     x: LoDTensor,
     starts: Dense | LoDTensor | None = None,
@@ -97,7 +97,7 @@ def _(x, starts=None, stops=None, *, by="stops", wrap=True, clip=False, level=-1
     return rows_of(x, lod_level=x.lod_level + several)
 
 
-@op(like="x", gradient_of=sequence_slice)
+@op(like="x", gradient_of=sequence_slice, types=FLOATING)
 def sequence_slice_grad(
     x: LoDTensor,
     grad: Dense,
@@ -133,7 +133,7 @@ def _select_sequences(x, selected, level):
     return shared.pick_parts(x, level + 1, chosen, [*above, np.diff(offsets).tolist()])
 
 
-@op
+@op(types=COMPUTED)
 def sequence_select(x: LoDTensor, selected: LoDTensor, /, *, level: int = 0) -> LoDTensor:
     """Take parts of every sequence by their numbers: some sentences of an article, in the order given.
 
@@ -176,7 +176,7 @@ def _(x, selected, *, level=0):
     return rows_of(x, lod_level=x.lod_level)
 
 
-@op(like="x", gradient_of=sequence_select)
+@op(like="x", gradient_of=sequence_select, types=FLOATING)
 def sequence_select_grad(x: LoDTensor, selected: LoDTensor, grad: Dense, /, *, level: int = 0) -> Dense:
     """Return the gradient of ``sequence_select`` by ``x``: the sum over all copies of each part.
 
@@ -200,7 +200,7 @@ def _sort_sequences(x, keys, descending, level):
     return shared.pick_parts(x, depth, numbers, x.recursive_sequence_lengths()[:depth])
 
 
-@op(like="x")
+@op(like="x", types=COMPUTED)
 def sequence_sort(
     x: LoDTensor, keys: Dense | LoDTensor, /, *, descending: bool = False, level: int | None = None
 ) -> LoDTensor:
@@ -234,7 +234,7 @@ def sequence_sort(
     return _sort_sequences(x, keys, descending, level)
 
 
-@op(like="x", gradient_of=sequence_sort)
+@op(like="x", gradient_of=sequence_sort, types=FLOATING)
 def sequence_sort_grad(
     x: LoDTensor, keys: Dense | LoDTensor, grad: Dense, /, *, descending: bool = False, level: int | None = None
 ) -> Dense:

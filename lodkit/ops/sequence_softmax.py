@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values
+from ..arrays import FLOATING, check_gradient, check_values
 from ..lod import LoDTensor
 from ..registry import Dense, op
 from .sequence_cumsum import sequence_cumsum
@@ -33,7 +33,7 @@ def _apply_by_sequence(name, function, x, level, *grads):
         return x.with_values(out.astype(dtype))
 
 
-@op(like="x")
+@op(like="x", types=FLOATING)
 def sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Return the softmax of every sequence of a level, down each column of its items: columns sum to 1.
 
@@ -59,7 +59,7 @@ def sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     return _apply_by_sequence("sequence_softmax", shares, x, level)
 
 
-@op(like="x")
+@op(like="x", types=FLOATING)
 def sequence_log_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Return the logarithm of ``sequence_softmax``, without underflow.
 
@@ -84,7 +84,7 @@ def sequence_log_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     return _apply_by_sequence("sequence_log_softmax", log_shares, x, level)
 
 
-@op(like="out", gradient_of=sequence_softmax)
+@op(like="out", gradient_of=sequence_softmax, types=FLOATING)
 def sequence_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) -> LoDTensor:
     """Return the gradient of ``sequence_softmax``, from its result: ``(grad - sum(grad * out)) * out``.
 
@@ -94,7 +94,7 @@ def sequence_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) ->
     return _apply_by_sequence("sequence_softmax_grad", lambda y, g: (g - (g * y).sum(axis=0)) * y, out, level, grad)
 
 
-@op(like="out", gradient_of=sequence_log_softmax)
+@op(like="out", gradient_of=sequence_log_softmax, types=FLOATING)
 def sequence_log_softmax_grad(out: LoDTensor, grad: Dense, /, *, level: int = -1) -> LoDTensor:
     """Return the gradient of ``sequence_log_softmax``, from its result: ``grad - exp(out) * sum(grad)``.
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, native
+from ..arrays import COMPUTED, FLOATING, check_gradient, check_values, native
 from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
@@ -55,7 +55,7 @@ def _check_repeats(name, x, offsets, level):
         )
 
 
-@op
+@op(types=COMPUTED)
 def sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -1) -> Dense | LoDTensor:
     """Repeat the i-th row of ``x``, or its i-th sequence, as often as the i-th sequence of ``y`` has parts.
 
@@ -97,7 +97,7 @@ def _(x, y, *, ref_level=-1):
     return rows_of(x, lod_level=x.lod_level)
 
 
-@op(like="x", gradient_of=sequence_expand)
+@op(like="x", gradient_of=sequence_expand, types=FLOATING)
 def sequence_expand_grad(x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, ref_level: int = -1) -> Dense:
     """Return the gradient of ``sequence_expand`` by ``x``: the sum over the copies of each row, 0 without copies.
 
@@ -108,7 +108,7 @@ def sequence_expand_grad(x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, 
     return add_to_sources(x, sources, grad)
 
 
-@op
+@op(types=COMPUTED)
 def sequence_expand_as(x: Dense | LoDTensor, y: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Repeat the i-th row of ``x`` for every row of the i-th sequence of ``y``, in the structure of ``y``.
 
@@ -156,7 +156,7 @@ def _(call, grad):
     return values_of(sequence_pool(y.with_values(values_of(grad)), pool="sum", **call.attrs)), None
 
 
-@op(like="x")
+@op(like="x", types=COMPUTED)
 def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one.
 
@@ -198,7 +198,7 @@ def _join_sequences(xs, level):
     return LoDTensor(whole.values, [*xs[0].recursive_sequence_lengths()[:level], *whole.recursive_sequence_lengths()])
 
 
-@op
+@op(types=COMPUTED)
 def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     """Join the i-th sequences of all inputs, for every i.
 
@@ -250,7 +250,7 @@ def _(*xs, axis=0, level=0):
     return xs[0].but(dims=dims, sequences=(*xs[0].sequences[:kept], *joined[kept:]))
 
 
-@op(like=("xs",), gradient_of=sequence_concat)
+@op(like=("xs",), gradient_of=sequence_concat, types=FLOATING)
 def sequence_concat_grad(grad: Dense, /, *xs: LoDTensor, axis: int = 0, level: int = 0) -> tuple:
     """Return the gradients of ``sequence_concat`` by the values of its inputs.
 

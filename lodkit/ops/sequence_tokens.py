@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import integers
+from ..arrays import INTEGERS, integers
 from ..base.errors import LoDError
 from ..lod import LoDTensor
 from ..registry import Dense, VarDesc, VarType, inferred_level, op
@@ -42,7 +42,7 @@ def check_windows(values, win_size, pad_value):
     return dtype
 
 
-@op
+@op(types=INTEGERS)
 def sequence_erase(x: LoDTensor, /, *, tokens: typing.Any) -> LoDTensor:
     """Delete tokens: the innermost sequences become shorter. sequence_erase of Paddle.
 
@@ -74,7 +74,7 @@ def _(x, *, tokens):
     return x.but(dims=(-1, *x.dims[1:]))
 
 
-@op
+@op(types=INTEGERS)
 def sequence_enumerate(x: LoDTensor, /, *, win_size: int, pad_value: int = 0) -> LoDTensor:
     """Return the window that starts at each token, up to the end of its sequence. sequence_enumerate of Paddle.
 
@@ -125,7 +125,7 @@ def prepare_contains(values, tokens):
     return np.unique(found)
 
 
-@op
+@op(types=INTEGERS)
 def sequence_contains(x: LoDTensor, /, *, tokens: typing.Any, level: int = -1) -> Dense:
     """Return whether each sequence of a level has any of the tokens: a mask, on the CPU, for ``split_lod_tensor``.
 

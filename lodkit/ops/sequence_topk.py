@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import MAX_INT64, check_gradient, check_values, is_integer, native
+from ..arrays import COMPUTED, FLOATING, MAX_INT64, check_gradient, check_values, is_integer, native
 from ..arrays.sizes import size_products
 from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
@@ -53,7 +53,7 @@ def top_positions(numbers, k):
     return sorted(range(len(numbers)), key=lambda i: (not nan[i], 0 if nan[i] else -numbers[i], i))[:k]
 
 
-@op
+@op(types=COMPUTED)
 def sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]:
     """Return the k largest elements of each innermost sequence, in descending order, and their indices in it.
 
@@ -108,7 +108,7 @@ def _(call, grad, _):
     return None if grad is None else sequence_topk_grad(call.inputs[0], call.outputs[1], values_of(grad))
 
 
-@op(like="x")
+@op(like="x", types=FLOATING)
 def sequence_topk_grad(x: LoDTensor, indices: LoDTensor, grad: Dense, /) -> Dense:
     """Return the gradient of ``sequence_topk`` by its input: zero except at the largest elements.
 
@@ -137,7 +137,7 @@ def check_topks(topks, channels):
 def prepare_matrices(x, row, column, topks, channels):
     """Check the inputs of sequence_topk_avg_pooling. Returns topks, and the shape of the result's values."""
     topks, values = check_topks(topks, channels), x.values
-    check_values(values.dtype, "sequence_topk_avg_pooling", floating=True)
+    check_values(values.dtype, "sequence_topk_avg_pooling")
     if values.size != len(values):
         raise ShapeMismatchError(f"sequence_topk_avg_pooling: x has shape {tuple(values.shape)}; it must be one column")
     rows, columns = row.lengths(-1), column.lengths(-1)
@@ -168,7 +168,7 @@ def _largest(x, row, column, k, channels):
                 yield row._row_offsets()[s] + r, c, [first + i for i in top_positions(numbers, k)]
 
 
-@op
+@op(types=FLOATING)
 def sequence_topk_avg_pooling(
     x: LoDTensor, row: LoDTensor, column: LoDTensor, /, *, topks: typing.Any, channel_num: int
 ) -> LoDTensor:
@@ -222,7 +222,7 @@ def _(x, row, column, *, topks, channel_num):
     return x.but(dims=(row.dims[0], columns), lod_level=row.lod_level)
 
 
-@op(like="x", gradient_of=sequence_topk_avg_pooling)
+@op(like="x", gradient_of=sequence_topk_avg_pooling, types=FLOATING)
 def sequence_topk_avg_pooling_grad(
     x: LoDTensor, row: LoDTensor, column: LoDTensor, grad: Dense, /, *, topks: typing.Any, channel_num: int
 ) -> Dense:

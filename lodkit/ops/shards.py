@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_values, mixed_types, native, zeros_like
+from ..arrays import COMPUTED, check_values, mixed_types, native, zeros_like
 from ..base.errors import LoDError, ShapeMismatchError
 from ..lod import check_vector
 from ..registry import Dense, op
@@ -53,7 +53,7 @@ def _split(keys, data, count, pack_first_input):
         yield here, [packed, *(x[here].astype(native(x.dtype)) for x in rows)]
 
 
-@op
+@op(types={"data": COMPUTED})
 def partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> tuple[Dense, ...]:
     """Split keys, and what belongs to them, over shards: a key belongs to the shard ``key mod shards``.
 
@@ -120,7 +120,7 @@ def _(call, *grads):
     return _rows_back(call, grads, 1)
 
 
-@op
+@op(types={"data": COMPUTED})
 def lengths_partition(
     lengths: Dense, keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False
 ) -> tuple[Dense, ...]:
@@ -203,7 +203,7 @@ def check_counts(offsets, data):
             raise ShapeMismatchError(f"shard {p} has {len(x)} rows, but {count} of the keys belong to it")
 
 
-@op
+@op(types={"data": COMPUTED})
 def gather_by_key(keys: Dense, /, *data: Dense) -> Dense:
     """Return the rows of all shards in the order of their keys: the inverse of ``partition``, which is its gradient.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import zeros_like
+from ..arrays import FLOATING, zeros_like
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op, pooled_desc
@@ -26,7 +26,7 @@ def prepare(x, input_weight, weight, bias, h0, level):
     return offsets, size
 
 
-@op
+@op(types=FLOATING)
 def simple_rnn(
     x: LoDTensor,
     input_weight: Dense | None,
@@ -111,7 +111,7 @@ def _(call, grad, by_last):
     return tuple(None if x is None else next(found) for x in call.inputs)
 
 
-@op
+@op(types=FLOATING)
 def simple_rnn_grad(
     x: LoDTensor,
     input_weight: Dense | None,

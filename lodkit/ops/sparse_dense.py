@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import check_gradient, mixed_types, native
+from ..arrays import COMPUTED, FLOATING, check_gradient, mixed_types, native
 from ..base.errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, check_bag, values_of
 from ..registry import Dense, VarDesc, VarType, op
@@ -27,7 +27,7 @@ def prepare(on, indices, values, num_rows):
     return indices, values, rows
 
 
-@op
+@op(types={"values": COMPUTED})
 def sparse_to_dense(indices: Dense, values: Dense, /, *, num_rows: int | None = None) -> Dense:
     """Return an array with the rows of ``values`` at their indices, zeros elsewhere; rows of one index add up.
 
@@ -115,7 +115,7 @@ def check_skipped(on, ids, offsets, max_skipped):
             )
 
 
-@op
+@op(types={"values": COMPUTED})
 def sparse_to_dense_mask(
     ids: Dense | LoDTensor,
     values: Dense | LoDTensor,
@@ -202,7 +202,7 @@ def _(call, grad, *_):
     return None, *sparse_to_dense_mask_grad(ids, values_of(values), values_of(grad), mask=call.attrs["mask"])
 
 
-@op
+@op(types={"values": FLOATING})
 def sparse_to_dense_mask_grad(ids: Dense | LoDTensor, values: Dense, grad: Dense, /, *, mask: Sequence[int]) -> tuple:
     """Return the gradients of ``sparse_to_dense_mask`` by its values and by its default.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_gradient, check_values, native
+from ..arrays import COMPUTED, FLOATING, check_gradient, check_values, native
 from ..lod import LoDTensor, check_bag, check_lod_level, values_of
 from ..registry import Dense, op, pooled_desc
 from .selected_rows import added
@@ -36,7 +36,7 @@ def prepare_matrix(on, ids, values, num_columns, name, what):
     return bags, flat, values, columns
 
 
-@op
+@op(types={"scores": COMPUTED})
 def sparse_matrix(
     ids: LoDTensor, scores: Dense | LoDTensor | None = None, /, *, num_columns: int | None = None
 ) -> Dense | LoDTensor:
@@ -96,7 +96,7 @@ def prepare_columns(on, ids, dense):
     return bags, checked_columns(on, bags.values, dense.shape[1], "ids", "dense.shape[1]")[0], dense
 
 
-@op
+@op(types={"dense": COMPUTED})
 def batch_dense_to_sparse(ids: LoDTensor, dense: Dense | LoDTensor, /) -> LoDTensor:
     """Return the entries in the columns of each sequence's ids, in the structure of the ids.
 
@@ -137,7 +137,7 @@ def _(call, grad):
     return None, sparse_matrix(ids, grad, num_columns=values_of(dense).shape[1])
 
 
-@op
+@op(types={"values": COMPUTED})
 def batch_sparse_to_dense(
     ids: LoDTensor, values: Dense | LoDTensor, /, *, num_columns: int | None = None, pad_value: float = 0.0
 ) -> Dense | LoDTensor:
@@ -197,7 +197,7 @@ def prepare_matrix_grad(on, ids, values, grad):
     return bags, checked_columns(on, bags.values, grad.shape[1], "ids", "grad.shape[1]")[0], values
 
 
-@op
+@op(types={"values": FLOATING})
 def batch_sparse_to_dense_grad(ids: LoDTensor, values: Dense | LoDTensor, grad: Dense, /) -> LoDTensor:
     """Return the gradient of ``batch_sparse_to_dense`` by its values: only the last of equal ids gets any.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import check_rows, check_values, native, zeros_like
+from ..arrays import COMPUTED, MOVED, check_rows, check_values, native, zeros_like
 from ..base.errors import LoDLevelError, LoDMismatchError, RowIndexError
 from ..lod import LoDTensor, RankTable, values_of
 from ..registry import Dense, VarDesc, VarType, array_desc, op
@@ -95,7 +95,7 @@ def _parts(table, reverse):
         yield [offsets[s + 1] - 1 - t if reverse else offsets[s] + t for s in running]
 
 
-@op
+@op(types=COMPUTED)
 def lod_tensor_to_array(x: LoDTensor, table: RankTable, /, *, reverse: bool = False) -> tuple:
     """Take a batch apart by time steps: element t has part t of every sequence that is longer, in order of rank.
 
@@ -157,7 +157,7 @@ def _like(out, grad):
     return out.with_values(values_of(grad)) if isinstance(out, LoDTensor) else grad
 
 
-@op
+@op(types={"array": COMPUTED})
 def array_to_lod_tensor(table: RankTable, /, *array: Dense | LoDTensor, reverse: bool = False) -> LoDTensor:
     """Put time steps together again, sequence by sequence in their first order. array_to_lod_tensor of Paddle.
 
@@ -213,7 +213,7 @@ def _(call, grad):
     return None, *map(values_of, lod_tensor_to_array(x, call.inputs[0], **call.attrs))
 
 
-@op
+@op(types=MOVED)
 def write_to_array(*array: Dense | LoDTensor, index: int, fill: bool = False) -> tuple:
     """Put a tensor, the first input, into the array that follows it. write_to_array of Paddle.
 
@@ -247,7 +247,7 @@ def _(*array, index, fill=False):
     return array_desc(array)
 
 
-@op
+@op(types=MOVED)
 def read_from_array(*array: Dense | LoDTensor, index: int) -> Dense | LoDTensor:
     """Return an element of an array, not copied. read_from_array of Paddle.
 
@@ -279,7 +279,7 @@ def _(*array, index):
     return array_desc(array).but(type=VarType.LOD_TENSOR)
 
 
-@op
+@op(types=MOVED)
 def lod_array_length(*array: Dense | LoDTensor) -> Dense:
     """Return the number of elements of an array. lod_array_length of Paddle.
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import check_gradient, check_rows, check_values, mixed_types, native
+from ..arrays import COMPUTED, FLOATING, check_gradient, check_rows, check_values, mixed_types, native
 from ..base.errors import ShapeMismatchError
 from ..lod import values_of
 from ..registry import Dense, op
@@ -47,7 +47,7 @@ def _definition_dtype(dtype):
     return np.int64 if dtype.kind == "i" else np.float64
 
 
-@op(updates=True)
+@op(updates=True, types=COMPUTED)
 def scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense) -> Dense:
     """``data[ids] = weight * data[ids] + w1 * x1 + w2 * x2 ...``, in place; returns the data.
 
@@ -96,7 +96,7 @@ def prepare_sum(rest):
     return dtype, xs, weights
 
 
-@op(rowwise=("x", "rest"), like="x")
+@op(rowwise=("x", "rest"), like="x", types=COMPUTED)
 def weighted_sum(x: Dense, weight: Dense, /, *rest: Dense) -> Dense:
     """Return ``weight * x + w1 * x1 + w2 * x2 ...``. Caffe2's WeightedSum.
 
@@ -136,7 +136,7 @@ def check_weights_grad(x, weight, grad):
     check_gradient(grad, x.shape)
 
 
-@op(like="weight")
+@op(like="weight", types=FLOATING)
 def weighted_sum_weights_grad(x: Dense, weight: Dense, grad: Dense, /) -> Dense:
     """Return the gradient of ``weighted_sum`` by the weight of one array: the sum of ``x * grad``, like the weight.
 

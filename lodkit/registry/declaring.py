@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from typing import TypeAlias
+
+from ..arrays import TAKES, TypeSet
 
 DEVICES = ("cpu", "cuda")
+#: What an operator declares of its inputs: the types of the first one, or those of inputs by name.
+Types: TypeAlias = TypeSet | dict[str, TypeSet] | None
 
 
 def check_definition(definition, ops):
@@ -18,6 +23,22 @@ def check_definition(definition, ops):
         definition.__module__ = "__main__"
     if name in ops and ops[name].definition.__module__ != definition.__module__:
         raise ValueError(f"{ops[name].definition.__module__} has an operator {name!r} already; take another name")
+
+
+def declare_types(name, inputs, types):
+    """Return the types that inputs take, by name, and write those of the values to the table that checks read."""
+    if types is None:
+        TAKES.pop(name, None)
+        return {}
+    types = types if isinstance(types, dict) else {inputs[0]: types}
+    for given, kinds in types.items():
+        if given not in inputs or not isinstance(kinds, TypeSet):
+            raise TypeError(
+                f"{name}: types= is MOVED, COMPUTED, FLOATING or INTEGERS of lodkit.arrays, or a dictionary of them by "
+                f"input, {', '.join(inputs)}; got {types!r:.200}"
+            )
+    TAKES[name] = next(iter(types.values()))
+    return types
 
 
 def check_devices(op, devices):

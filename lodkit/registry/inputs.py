@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..arrays import is_array
+from ..arrays import INTEGERS, check_values, is_array
 from ..arrays.remedies import Wanted, conversion_of
 from ..lod import LoDTensor, RankTable, SelectedRows
 from .kinds import CONTAINERS, LISTS, Dense, accept, numbers_of, on_gpu
@@ -36,6 +36,15 @@ def check_count(op, inputs):
         raise TypeError(f"{op.name} lacks {', '.join(missing)}; it takes {op.signature}")
     if not op.variadic and len(inputs) > len(names):
         raise TypeError(f"{op.name} takes {op.signature}, got {len(inputs)} inputs")
+
+
+def check_types(op, descs):
+    """Raise if the numbers that are described are of types that the operator does not take."""
+    for name, d in zip(names_of(op, descs), descs, strict=True):
+        takes = op.types.get(name)
+        # Of lists without numbers NumPy makes floats.
+        if d is not None and takes and (takes is not INTEGERS or min(d.dims, default=1) > 0):
+            check_values(d.dtype, op.name, takes=takes, bfloat16=True)
 
 
 def to_device_of(x, others):

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..arrays import TypeSet
 from .desc import VarDesc
 from .kernel import Kernel
 
@@ -25,6 +26,8 @@ class Members:
         Kinds of values that each input may be.
     defaults : dict
         Attributes that have a default.
+    types : dict
+        Types of numbers that inputs take, by name.
     rowwise, updates : frozenset of str
         Inputs whose rows are independent, and those that are updated in place.
     variadic : bool
@@ -43,6 +46,7 @@ class Members:
     signature: inspect.Signature
     inputs: dict[str, frozenset[type]]
     defaults: dict[str, Any]
+    types: dict[str, TypeSet]
     rowwise: frozenset[str]
     updates: frozenset[str]
     variadic: bool

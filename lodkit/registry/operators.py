@@ -26,11 +26,11 @@ from . import representation
 from .calls import MISSING, make_call
 from .catalogue import OPS
 from .catalogue import Registry as Registry
-from .declaring import check_definition
+from .declaring import Types, check_definition, declare_types
 from .derivatives import write_rule
 from .desc import VarDesc, inferred_level
 from .explaining import by_position
-from .inputs import accept_inputs, check_count, label_of, names_of
+from .inputs import accept_inputs, check_count, check_types, label_of, names_of
 from .kernel import Kernel
 from .kernel_table import KernelTable
 from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, numbers_of, run_rows, unwrapped
@@ -63,6 +63,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         rowwise: bool | tuple[str, ...] = False,
         updates: bool | tuple[str, ...] = False,
         like: str | tuple[str, ...] | None = None,
+        types: Types = None,
     ) -> None:
         functools.update_wrapper(self, definition)
         self.definition, self.name = definition, definition.__name__
@@ -74,6 +75,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self.inputs = {p.name: kinds_of(hints.get(p.name, Dense)) for p in positional}
         self.rowwise = frozenset(self.inputs if rowwise is True else rowwise or ())
         self.updates = frozenset([*self.inputs][:1] if updates is True else updates or ())
+        self.types = declare_types(self.name, [*self.inputs], types)
         self._updated = tuple(i for i, name in enumerate(self.inputs) if name in self.updates)
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
         self.required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in positional)
@@ -165,6 +167,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
             if not (isinstance(d, VarDesc) or (d is None and type(None) in self.inputs[name])):
                 raise TypeError(f"{self.name}.infer: {name} must be a VarDesc, got {type(d).__name__}; VarDesc.of(...)")
         self._check_needed(attrs)
+        check_types(self, descs)
         result = self._inferred(descs, attrs)
         rows = (d for name, d in zip(self.inputs, descs, strict=False) if name in self.rowwise and d is not None)
         like = max(rows, key=operator.attrgetter("lod_level"), default=None)
@@ -321,6 +324,7 @@ def op(
     updates: bool | tuple[str, ...] = False,
     like: str | tuple[str, ...] | None = None,
     gradient_of: Op | None = None,
+    types: Types = None,
     takes: Callable[..., Any] | None = None,
     returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Op[P, T]: ...
@@ -333,10 +337,11 @@ def op(
     updates: bool | tuple[str, ...] = False,
     like: str | tuple[str, ...] | None = None,
     gradient_of: Op | None = None,
+    types: Types = None,
     takes: Callable[..., Any] | None = None,
     returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Callable[[Callable[P, T]], Op[P, T]]: ...
-def op(definition=None, /, *, rowwise=False, updates=False, like=None, gradient_of=None, takes=None, returns=None):
+def op(definition=None, /, *, gradient_of=None, takes=None, returns=None, **kinds):
     """Make an operator from a definition, and register it in ``lodkit.OPS``.
 
     Parameters
@@ -354,18 +359,20 @@ def op(definition=None, /, *, rowwise=False, updates=False, like=None, gradient_
     gradient_of : Op, optional
         Operator whose gradient this one computes, by the first of its inputs: from inputs and attributes of the same
         names, the first result ``out`` and the gradient by it, ``grad``.
+    types : TypeSet or dict of str to TypeSet, optional
+        Types of the numbers that the first input takes, or those of inputs by name: of ``lodkit.arrays``, ``MOVED`` for
+        what only moves, ``COMPUTED``, ``FLOATING`` or ``INTEGERS``. ``check_values(dtype, name)`` goes by them.
     takes : callable, optional
         ``takes(inputs, attrs)`` makes inputs and attributes of the operator of what a call is given.
     returns : tuple or callable, optional
         Positions of the results that a call returns, nested as it returns them, as ``(0, (1, 2))``: the others are for
         the gradient, and ``op.full`` returns all. Or ``returns(result, attrs)`` makes of the result what is returned.
     """
-    kinds = {"rowwise": rowwise, "updates": updates, "like": like}
     if definition is None:
         return functools.partial(op, **kinds, gradient_of=gradient_of, takes=takes, returns=returns)
     check_definition(definition, OPS)
     adapted = functools.partial(AdaptedOp, takes=takes, returns=returns)  # type: ignore[arg-type]
-    make = adapted if takes or returns else UpdatingOp if updates else Op
+    make = adapted if takes or returns else UpdatingOp if kinds.get("updates") else Op
     OPS[definition.__name__] = made = make(definition, **kinds)
     if gradient_of:
         gradient_of.gradient(reads_outputs="out" in made.inputs)(write_rule(gradient_of, made))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import SMALL_TYPES, check_gradient, check_values, dtype_of
+from ...arrays import check_gradient, check_values, dtype_of
 from ...arrays.objects import refuse_no_numbers
 from ...lod import LoDTensor, SelectedRows
 from ...ops import elementwise as ops
@@ -17,14 +17,14 @@ from .array_api import namespace, round_to, upcast_half
 BOTH = "cpu", "cuda"
 
 
-def map_values(op, function, floating=False, merge=True, devices=BOTH, whole=None, also=frozenset()):
+def map_values(op, function, merge=True, devices=BOTH, whole=None):
     """Register an operator whose kernel is ``function(xp, x, **attributes)``, for all kinds, on these devices.
 
-    ``whole(dtype, **attributes)`` are the attributes for integers; ``also`` are other types that it takes.
+    ``whole(dtype, **attributes)`` are the attributes for integers.
     """
 
     def run(x, attrs):
-        dtype = check_values(dtype_of(x), op.name, floating=floating, also=also)
+        dtype = check_values(dtype_of(x), op.name)
         attrs = {**op.defaults, **attrs}
         if whole and dtype.kind != "f":
             attrs = whole(dtype, **attrs)
@@ -61,10 +61,10 @@ def _scale(xp, x, *, scale, bias, bias_after_scale):
 
 map_values(ops.abs, lambda xp, x: xp.abs(x))
 map_values(ops.square, lambda xp, x: xp.square(x))
-map_values(ops.sqrt, lambda xp, x: xp.sqrt(x), floating=True)
+map_values(ops.sqrt, lambda xp, x: xp.sqrt(x))
 map_values(ops.clip_by_value, _clip, whole=ops.whole_bounds)
 map_values(ops.scale, _scale, merge="bias", whole=ops.whole_numbers)
-map_values(ops.assign, lambda xp, x: xp.asarray(x, copy=True), merge=False, also=SMALL_TYPES)
+map_values(ops.assign, lambda xp, x: xp.asarray(x, copy=True), merge=False)
 
 
 def _backward(op, function, saved):
@@ -72,7 +72,7 @@ def _backward(op, function, saved):
 
     def kernel(x, grad, /, **attrs):
         check_gradient(grad, x.shape)
-        dtype = check_values(dtype_of(x), op.name, floating=True)
+        dtype = check_values(dtype_of(x), op.name)
         with np.errstate(all="ignore"):
             return round_to(function(namespace(x), upcast_half(x), upcast_half(grad), **attrs), dtype)
 
@@ -131,9 +131,9 @@ def map_norms(norm, device):
         return x * (factor.astype(x.dtype) if xp is np else xp.astype(factor, x.dtype))
 
     def norm_of_all(xp, x):
-        dtype = check_values(dtype_of(x), "norm", floating=True)
+        dtype = check_values(dtype_of(x), "norm")
         with np.errstate(over="ignore"):
             return round_to(norm(xp, x), dtype)
 
-    map_values(ops.clip_by_norm, clip, floating=True, devices=[device])
+    map_values(ops.clip_by_norm, clip, devices=[device])
     map_whole(ops.norm, norm_of_all, devices=[device])

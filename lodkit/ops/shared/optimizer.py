@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ...arrays import Drafts, Scalar
+from ...arrays import FLOATING, Drafts, Scalar
 from ...lod import SelectedRows
 from ...registry import Dense, op
 from . import plain
@@ -175,7 +175,7 @@ def optimizer(title, summary, /, *, defaults=MappingProxyType({}), **more):
         definition.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])
         definition.__annotations__ = {**hints, **{name: spec[1] for name, spec in shared.items()}}
         definition.__doc__ = complete(rule.__doc__, names[2:], usual, shared)
-        operator = op(definition, updates=(names[0], *names[2:]))
+        operator = op(definition, updates=(names[0], *names[2:]), types=FLOATING)
         describe(operator, title, summary, **more)
         return operator
 

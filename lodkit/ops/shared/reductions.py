@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...arrays import VALUE_TYPES, cast_to, check_gradient, check_values, native, total_dtype
+from ...arrays import COMPUTED, VALUE_TYPES, cast_to, check_gradient, check_values, native, total_dtype
 from ...base.errors import DTypeError, LoDError
 
 Reduction = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
@@ -65,7 +65,7 @@ ARG = {"max": np.argmax, "min": np.argmin}
 
 def result_dtype(dtype, reduce, asked=None):
     """Type of the result: that of the values, int64 for sum and prod of int32. Means of integers are refused."""
-    dtype = check_values(dtype, reduce)
+    dtype = check_values(dtype, reduce, takes=COMPUTED)
     if asked is not None and asked != dtype:
         if dtype not in (np.float16, np.float32):
             raise DTypeError(

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from ....arrays import SMALL_TYPES
+from ....arrays import VALUE_TYPES
 from ....arrays.cuda import View, check_as_read, checked_ids, convert, cuda, elementwise, fill, launch, output, vector
 from ....jit import simd
 from .reduce import group_of, width_of
@@ -40,7 +40,7 @@ def _copy_small(k, table, ids, padding, height, columns, out):
 
 def gather_loop(table, ids):
     """The loop of ``gather`` for these arrays, and what was chosen for them."""
-    if table.dtype in SMALL_TYPES:
+    if table.dtype not in VALUE_TYPES:
         return _copy_small.kernel, {}
     width = width_of(table.columns, table)
     return _copy_kernel(width, True), {
@@ -55,7 +55,7 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
     ``unchecked`` ids are checked here, by the kernel that reads them; those for ``out`` were before.
     """
     columns, padding = table.columns, -1 if padding_idx is None else padding_idx
-    vectors = table.dtype not in SMALL_TYPES  # which hold none of these
+    vectors = table.dtype in VALUE_TYPES  # which hold none of the others
     unchecked = unchecked and out is None
     if unchecked and not (vectors and columns):
         checked_ids(ids, len(table))
