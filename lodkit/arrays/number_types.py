@@ -52,7 +52,8 @@ class TypeSet:
 
 _FLOATS, _SIGNED = ("float16", "float32", "float64"), ("int8", "int16", "int32", "int64")
 _INTEGERS = (*_SIGNED, "uint8", "uint16", "uint32", "uint64")
-FLOATING = TypeSet("floating", "Means, roots, exponentials, gradients.", "float16, bfloat16, float32 or float64", _FLOATS)
+_FLOATS_TEXT = "float16, bfloat16, float32 or float64"
+FLOATING = TypeSet("floating", "Means, roots, exponentials, gradients.", _FLOATS_TEXT, _FLOATS)
 COMPUTED = TypeSet("computed", "Arithmetic.", f"{FLOATING.words}, int32 or int64", (*_FLOATS, "int32", "int64"))
 MOVED = TypeSet(
     "moved",

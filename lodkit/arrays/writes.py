@@ -10,6 +10,9 @@ import operator
 
 import numpy as np
 
+from ..base.bfloat16 import is_bfloat16
+from .bfloat16 import to_dtype
+
 
 def write_together(writes):
     """``target[where] = value`` for each of some triples, of which an interrupt leaves all or none.
@@ -23,7 +26,11 @@ def write_together(writes):
 
 
 def _like(target, value):
-    return np.asarray(value, target.dtype) if isinstance(target, np.ndarray) else value
+    if not isinstance(target, np.ndarray):
+        return value
+    if is_bfloat16(target.dtype):
+        return to_dtype(np.asarray(value), target.dtype)
+    return np.asarray(value, target.dtype)
 
 
 class Drafts:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import FLOATING, check_gradient, check_rows
 from ..lod import LoDTensor, check_bag
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 from . import adam_optimizers, moment_optimizers, optimizers
 from .embedding import embedding_bag_grad
 from .segments import check_weights
@@ -132,7 +132,9 @@ def fused(update):
     definition.__name__ = definition.__qualname__ = name
     definition.__doc__ = _document(update, names, attrs)
     definition.update = update
-    return op(definition, updates=("param", *names), types=FLOATING)
+    fused_update = op(definition, updates=("param", *names), types=FLOATING)
+    takes_bfloat16(fused_update)
+    return fused_update
 
 
 def _example_of(update):

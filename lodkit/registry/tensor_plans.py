@@ -1,7 +1,7 @@
 """Plans of calls with PyTorch's CPU tensors: kernels read arrays over their memory, and results become tensors.
 
-A plan takes ordinary memory. Whatever else a tensor may be, lazily negated, with a tangent, of bfloat16 where an operator
-takes none, goes the slow way of ``call_on_arrays``, which copies or explains.
+A plan takes ordinary memory. Whatever else a tensor may be, lazily negated, with a tangent, of bfloat16 where an
+operator takes none, goes the slow way of ``call_on_arrays``, which copies or explains.
 """
 
 from __future__ import annotations

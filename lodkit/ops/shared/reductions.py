@@ -7,7 +7,19 @@ from typing import Literal
 
 import numpy as np
 
-from ...arrays import COMPUTED, VALUE_TYPES, cast_to, check_gradient, check_values, native, total_dtype
+from ...arrays import (
+    COMPUTED,
+    VALUE_TYPES,
+    cast_to,
+    check_gradient,
+    check_values,
+    is_bfloat16,
+    is_half,
+    native,
+    to_dtype,
+    total_dtype,
+    upcast,
+)
 from ...base.errors import DTypeError, LoDError
 
 Reduction = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
@@ -65,11 +77,12 @@ ARG = {"max": np.argmax, "min": np.argmin}
 
 def result_dtype(dtype, reduce, asked=None):
     """Type of the result: that of the values, int64 for sum and prod of int32. Means of integers are refused."""
-    dtype = check_values(dtype, reduce, takes=COMPUTED)
+    dtype = check_values(dtype, reduce, takes=COMPUTED, bfloat16=True)
     if asked is not None and asked != dtype:
-        if dtype not in (np.float16, np.float32):
+        if not is_half(dtype) and dtype != np.float32:
             raise DTypeError(
-                f"dtype={asked!r} is for float16 data, not {dtype}; convert the result with .astype(np.{asked})"
+                f"dtype={asked!r} is for float16 and bfloat16 data, not {dtype}; convert the result with "
+                f".astype(np.{asked})"
             )
         return np.dtype(asked)
     if dtype.kind == "i" and reduce in ("mean", "sqrt", "logsumexp", "logmeanexp"):
@@ -84,10 +97,10 @@ def pad_of(pad_value, dtype):
     whole = dtype.kind == "i" and isinstance(pad_value, int)
     with np.errstate(over="ignore", invalid="ignore"):
         # The sum turns -0.0 into 0.0.
-        pad = np.asarray(pad_value + 0.0, np.float64).astype(dtype)[()]
+        pad = to_dtype(np.asarray(pad_value + 0.0, np.float64), dtype)[()]
     if whole and np.iinfo(dtype).min <= pad_value <= np.iinfo(dtype).max:
         pad = dtype.type(pad_value)
-    lost = pad != pad_value if dtype.kind == "i" else np.isinf(pad) and not np.isinf(pad_value)
+    lost = pad != pad_value if dtype.kind == "i" else np.isinf(upcast(np.asarray(pad))) and not np.isinf(pad_value)
     if lost:
         raise ValueError(f"pad_value {pad_value} is no value of {dtype}; pass one that is, or convert the values")
     return pad
@@ -102,6 +115,8 @@ def check_weights(weights, rows, dtype, reduce):
         raise ValueError(f"weights have a meaning with sum and mean, not with {reduce}")
     if weights.shape != (rows,):
         raise LoDError(f"weights have shape {weights.shape}, but there are {rows} rows; pass one weight per row")
+    if is_bfloat16(dtype) and weights.dtype == dtype:
+        return weights
     for kind in (dtype, weights.dtype):
         if kind.kind != "f" or native(kind) not in VALUE_TYPES:
             raise DTypeError(
