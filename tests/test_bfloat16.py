@@ -19,8 +19,8 @@ def numbers(*shape):
     return RANDOM.normal(size=shape).astype(HALF)
 
 
-def is_single(x):
-    return isinstance(numbers_of(x), np.ndarray) and numbers_of(x).dtype == np.float32
+def is_single(x, kinds=(np.float32,)):
+    return isinstance(numbers_of(x), np.ndarray) and numbers_of(x).dtype in kinds
 
 
 def sample_of(name):
@@ -34,8 +34,8 @@ UPDATES = [name for name, case in CASES.items() if case and lodkit.OPS[name].upd
 
 
 def in_halves(x):
-    """A value over bfloat16 if its numbers are of float32, and the same numbers in float32."""
-    if not is_single(x):
+    """A value over bfloat16 if its numbers are floating, and the same numbers in float32."""
+    if not is_single(x, (np.float32, np.float64)):
         return copy(x), copy(x)
     halves = numbers_of(x).astype(HALF)
     return with_numbers(x, halves), with_numbers(x, halves.astype(np.float32))
