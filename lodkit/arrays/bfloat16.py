@@ -61,6 +61,11 @@ def is_half(dtype):
     return dtype.kind in "fV" and dtype.itemsize == 2 and (dtype.kind == "f" or is_bfloat16(dtype))
 
 
+def is_floating(dtype):
+    """Whether numbers of a type are floating, bfloat16 included."""
+    return dtype.kind == "f" or is_bfloat16(dtype)
+
+
 def compute_dtype(dtype):
     """The type that numbers of a type are computed in: float32 for float16 and bfloat16, else that type."""
     return _FLOAT32 if is_half(dtype) else dtype

@@ -182,13 +182,13 @@ def check_rows(array, name):
     return array
 
 
-def check_gradient(grad, shape, name="grad"):
+def check_gradient(grad, shape, name="grad", bfloat16=False):
     """Check that a gradient has the shape of the forward operator's result, and a numeric type."""
     if tuple(grad.shape) != tuple(shape):
         shape = tuple(map(int, shape))
         raise ShapeMismatchError(f"{name} has shape {tuple(grad.shape)}, the result {shape}; pass one like it")
     # The type of a PyTorch tensor has no kind; its View is checked.
-    if getattr(grad.dtype, "kind", "f") not in "fiu":
+    if getattr(grad.dtype, "kind", "f") not in "fiu" and not (bfloat16 and is_bfloat16(grad.dtype)):
         raise DTypeError(f"{name} must hold floating numbers, not {grad.dtype}; {remedy_of(grad.dtype, floating=True)}")
     return grad
 

@@ -44,7 +44,7 @@ def prepare_lookup_grad(on, table, ids, grad, padding_idx):
     check_values(table.dtype, "the gradient", floating=True, bfloat16=True)
     check_padding(padding_idx, len(table))
     ids = on.checked_ids(ids, len(table))
-    return ids, check_gradient(grad, ids.shape + table.shape[1:])
+    return ids, check_gradient(grad, ids.shape + table.shape[1:], bfloat16=True)
 
 
 @op(rowwise=("ids",), types=MOVED)

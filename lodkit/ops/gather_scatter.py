@@ -95,7 +95,13 @@ def prepare_gather_grad(on, data, ids, grad, axis, wrap, match_outer):
     """Check the inputs of the gradient along an axis, which is returned last."""
     data, dtype, axis, ids = prepare_gather(on, data, ids, axis, wrap, match_outer, "the gradient")
     check_values(data.dtype, "the gradient", floating=True, bfloat16=True)
-    return data, dtype, axis, ids, check_gradient(grad, gathered_shape(data.shape, ids.shape, axis, match_outer))
+    return (
+        data,
+        dtype,
+        axis,
+        ids,
+        check_gradient(grad, gathered_shape(data.shape, ids.shape, axis, match_outer), bfloat16=True),
+    )
 
 
 def check_axis(ndim, axis):

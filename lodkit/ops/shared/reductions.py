@@ -155,9 +155,9 @@ def argreduce_segments(values, offsets, reduce):
 def check_grad_output(values, offsets, out, grad):
     """Refuse an output gradient, or a result ``out``, of another shape than the result of the reduction."""
     shape = (len(offsets) - 1, *values.shape[1:])
-    check_gradient(grad, shape)
+    check_gradient(grad, shape, bfloat16=True)
     if out is not None:
-        check_gradient(out, shape, "out")
+        check_gradient(out, shape, "out", bfloat16=True)
 
 
 def reduce_segments_grad(values, offsets, weights, out, grad, reduce):

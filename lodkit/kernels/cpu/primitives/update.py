@@ -9,6 +9,7 @@ import numpy as np
 from ....arrays import ALIGNED, AS_THEY_ARE, compute_dtype, is_half, matrix, to_dtype, upcast, write_together
 from ....jit import settings
 from ....ops.shared.updates import TOO_MUCH, numbers_in
+from .gather import gather
 from .merge import runs_of
 from .reduce import TILE, reduce_into
 from .update_kernels import dense_kernel, rows_kernel, rowwise_dense_kernel, rowwise_kernel, spread_kernel, whole_width
@@ -200,6 +201,6 @@ def _long_runs_summed(g, order, starts, scale):
 def _update_runs_half(rule, param, states, at, *runs):
     """Step rows of halves as float32, and round them once."""
     arrays = (param, *states)
-    copies = [to_dtype(array[at], _FLOAT32) for array in arrays]
+    copies = [to_dtype(gather(array, at, None), _FLOAT32) for array in arrays]
     update_runs(rule._replace(extra_writes=()), copies[0], tuple(copies[1:]), np.arange(len(at)), *runs)
     _write(arrays, copies, rule.extra_writes, at)
