@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -16,6 +17,26 @@ def is_bfloat16(dtype: Any) -> bool:
     if getattr(dtype, "kind", "") != "V" or dtype.itemsize != 2:
         return False
     return dtype == BFLOAT16 or dtype.type is getattr(sys.modules.get("ml_dtypes"), "bfloat16", None)
+
+
+@functools.cache
+def bfloat16_dtype() -> np.dtype[Any]:
+    """Return the type of arrays of bfloat16 that no input gives: of ml_dtypes where that is installed, or BFLOAT16."""
+    try:
+        from ml_dtypes import bfloat16
+    except ImportError:
+        return BFLOAT16
+    return np.dtype(bfloat16)
+
+
+def dtype_named(name: str) -> np.dtype[Any]:
+    """Return the data type of a name, ``"bfloat16"`` included."""
+    return bfloat16_dtype() if name == "bfloat16" else np.dtype(name)
+
+
+def name_of_dtype(dtype: np.dtype[Any]) -> str:
+    """Return the name of a data type, ``"bfloat16"`` included."""
+    return "bfloat16" if is_bfloat16(dtype) else dtype.name
 
 
 def widen_bits(bits: Any) -> Any:
