@@ -119,7 +119,7 @@ class Library(libraries.Library):
 
     def empty(self, shape, dtype, device):
         fresh = lodkit.empty(shape, dtype)
-        fresh.fill(np.nan if fresh.dtype.kind == "f" else 177 if fresh.dtype == np.uint8 else -77)
+        fresh.fill(np.nan if fresh.dtype.kind == "f" else 177 if fresh.dtype.kind == "u" else -77)
         return self.view(Array(fresh, device))
 
     def send(self, array, device):

@@ -161,7 +161,7 @@ IDS = np.ones((3, 2), np.int64)
         ((BEFORE, TOTALS, IDS[:, :1], SCORES), {}, lodkit.ShapeMismatchError, r"ids has shape \(3, 1\)"),
         ((BEFORE, TOTALS, None, prefixes([1, 2], 2)), {}, lodkit.ShapeMismatchError, r"\(prefixes, candidates\)"),
         ((BEFORE, TOTALS.astype(np.float32), None, SCORES), {}, lodkit.DTypeError, "pre_scores is float32"),
-        ((TOTALS, TOTALS, None, SCORES), {}, lodkit.DTypeError, "pre_ids must be int32 or int64"),
+        ((TOTALS, TOTALS, None, SCORES), {}, lodkit.DTypeError, "pre_ids must be integers"),
         ((prefixes(BEFORE, 1, 2), TOTALS, None, SCORES), {}, lodkit.LoDMismatchError, "pre_ids against scores"),
         ((BEFORE, TOTALS, None, SCORES), {"level": 2}, lodkit.LoDLevelError, "level 2 does not exist"),
     ],

@@ -169,7 +169,6 @@ def test_an_input_that_is_none_is_named():
     "call",
     [
         lambda x: lodkit.relu(x),
-        lambda x: lodkit.embedding_bag(x, LoDTensor([0], [[1]])),
         lambda x: lodkit.fc(np.ones((2, 2)), x),
         lambda x: lodkit.sgd(np.ones((2, 2)), x, lr=0.5),
         lambda x: lodkit.adagrad(np.ones((2, 2)), x, np.ones((2, 2)), lr=0.5),
@@ -198,11 +197,13 @@ def test_a_tensor_with_levels_is_taken_as_the_error_says():
     assert lodkit.sequence_softmax(scores.astype(np.float64)).same_lod(scores)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.complex64])
+@pytest.mark.parametrize("dtype", ["m8[s]", np.complex64])
 @pytest.mark.parametrize("pool", ["sum", "max", "logsumexp"])
 def test_the_error_of_a_type_names_operator_and_input(dtype, pool):
     table, bags = np.ones((3, 4), dtype), LoDTensor([0, 1, 2], [[2, 1]])
-    with pytest.raises(lodkit.DTypeError, match=rf"^embedding_bag: table: {pool} takes .*not {np.dtype(dtype)}"):
+    with pytest.raises(
+        lodkit.DTypeError, match=rf"^embedding_bag: table: {pool} takes .*not {re.escape(str(np.dtype(dtype)))}"
+    ):
         lodkit.embedding_bag(table, bags, pool=pool)
     with pytest.raises(lodkit.DTypeError, match=rf"^sequence_pool: x: {pool} takes"):
         lodkit.sequence_pool(LoDTensor(table, [[2, 1]]), pool=pool)

@@ -147,5 +147,5 @@ def test_what_is_no_matrix():
         IDS.to_scipy(np.ones((5, 2)))
     with pytest.raises(lodkit.ShapeMismatchError, match="scores has 3 rows for 5 ids"):
         IDS.to_scipy(np.ones(3))
-    with pytest.raises(lodkit.DTypeError, match="int32 or int64"):
+    with pytest.raises(lodkit.DTypeError, match="must be integers"):
         LoDTensor(np.ones(2), [[2]]).to_scipy()

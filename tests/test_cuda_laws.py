@@ -72,7 +72,7 @@ def test_types_that_kernels_do_not_know(gpu):
         with pytest.raises(lodkit.DTypeError, match=r"no type of lodkit|takes float16"):
             lodkit.lookup_table(Array(np.zeros((3, 2), dtype)), gpu(np.array([1])))
     for odd in (np.array([0.5]), np.array([True])):
-        with pytest.raises(lodkit.DTypeError, match=r"int32 or int64|no type of lodkit"):
+        with pytest.raises(lodkit.DTypeError, match=r"must be integers|no type of lodkit"):
             lodkit.lookup_table(gpu(TABLE), Array(odd))
 
 

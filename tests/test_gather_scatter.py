@@ -76,7 +76,7 @@ def test_every_batch_of_ids_is_looked_at(place):
         ([[0], [0], [0]], {"axis": 1, "match_outer": True}, lodkit.ShapeMismatchError, r"\(3, 1\) do not start"),
         ([4], {"axis": 1}, lodkit.RowIndexError, r"ids\[0\] = 4 is outside \[0, 4\)"),
         ([-5], {"axis": 1, "wrap": True}, lodkit.RowIndexError, r"= -5 is outside"),
-        ([0.5], {"axis": 1}, lodkit.DTypeError, "int32 or int64"),
+        ([0.5], {"axis": 1}, lodkit.DTypeError, "must be integers"),
     ],
 )
 def test_what_gather_refuses(ids, attrs, error, text, place):
@@ -89,8 +89,8 @@ def test_what_batch_gather_refuses(place):
         lodkit.batch_gather(place.to(np.ones(3)), place.to(np.array([0])))
     with pytest.raises(lodkit.RowIndexError, match=r"ids\[0\] = 0 is outside \[0, 0\)"):
         lodkit.batch_gather(place.to(np.ones((2, 0))), place.to(np.array([0])))
-    with pytest.raises(lodkit.DTypeError, match=r"takes float16|no type of lodkit"):
-        lodkit.batch_gather(place.to(np.ones((2, 2), np.uint16)), place.to(np.array([0])))
+    with pytest.raises(lodkit.DTypeError, match=r"takes floats|no type of lodkit"):
+        lodkit.batch_gather(place.to(np.ones((2, 2), np.complex64)), place.to(np.array([0])))
     with pytest.raises(lodkit.DTypeError, match="gradient"):
         lodkit.batch_gather_grad(*map(place.to, (np.ones((2, 2), int), np.array([0]), np.ones((2, 1), int))))
 

@@ -223,7 +223,7 @@ def test_wrong_rows(name):
     op = lodkit.OPS[name]
     for bad in (-1, 6):
         refused(op, (TABLE.copy(), np.array([0, bad])), {}, rf"rows\[1\] = {bad} is outside", lodkit.RowIndexError)
-    refused(op, (TABLE.copy(), np.array([0.5])), {}, "rows must be int32 or int64")
+    refused(op, (TABLE.copy(), np.array([0.5])), {}, "rows must be integers")
     refused(op, (TABLE.astype(int), ROWS), {}, "float16, float32 or float64")
     refused(op, (np.asfortranarray(TABLE), ROWS), {}, "contiguous")
     refused(op, (np.array(1.0), ROWS), {}, "no dimension")

@@ -35,7 +35,7 @@ def test_ranges_outside(bad, place):
 def test_ranges_are_pairs(shape, place):
     with pytest.raises(lodkit.LoDError, match=r"\(examples, ranges of each, 2\)"):
         lodkit.gather_ranges(place.to(DATA), place.to(np.zeros(shape, np.int64)))
-    with pytest.raises(lodkit.DTypeError, match="int32 or int64"):
+    with pytest.raises(lodkit.DTypeError, match="must be integers"):
         lodkit.gather_ranges(place.to(DATA), place.to(np.zeros((1, 1, 2))))
 
 
@@ -87,7 +87,7 @@ def test_lengths_that_do_not_tile(place):
     for wrong, text in (([1, 2], "2 lengths for 3 rows"), ([1, -1, 1], r"lengths\[1\] = -1 is negative")):
         with pytest.raises(lodkit.LoDError, match=text):
             lodkit.lengths_tile(place.to(np.ones(3)), place.to(np.array(wrong)))
-    with pytest.raises(lodkit.DTypeError, match="int32 or int64"):
+    with pytest.raises(lodkit.DTypeError, match="must be integers"):
         lodkit.lengths_tile(place.to(np.ones(3)), place.to(np.ones(3)))
 
 

@@ -71,7 +71,7 @@ def test_products_of_integers_are_wide():
         ([0, 1, 2, 0, 1], {"num_segments": -1}, "num_segments = -1 is negative"),
         ([0, 1], {}, "segment_ids number 2, but the data has 5 rows"),
         ([[0, 1, 2, 0, 1]], {}, "one-dimensional"),
-        ([0.0, 1, 2, 0, 1], {}, "int32 or int64"),
+        ([0.0, 1, 2, 0, 1], {}, "must be integers"),
     ],
 )
 def test_wrong_unsorted_ids(ids, options, message):

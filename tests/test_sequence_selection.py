@@ -76,7 +76,7 @@ def test_ranges_that_do_not_fit_are_refused():
         lodkit.sequence_slice(X, LoDTensor([0], [[1, 0, 0]]), LoDTensor([0], [[0, 1, 0]]))
     with pytest.raises(ShapeMismatchError, match=r"starts has shape \(1, 1\); give 1 numbers"):
         lodkit.sequence_slice(X, LoDTensor([[0]], [[1, 0, 0]]))
-    with pytest.raises(lodkit.DTypeError, match="starts must be int32 or int64"):
+    with pytest.raises(lodkit.DTypeError, match="starts must be integers"):
         lodkit.sequence_slice(X, 0.5)
 
 

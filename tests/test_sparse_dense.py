@@ -91,7 +91,7 @@ def test_masks_that_are_none():
     for mask, error, message in [
         ([4, 7, 4], ValueError, r"mask\[2\] = 4 is mask\[0\] too"),
         ([4, -1], lodkit.RowIndexError, r"mask\[1\] = -1 is negative"),
-        ([0.5], lodkit.DTypeError, "mask must be int32 or int64"),
+        ([0.5], lodkit.DTypeError, "mask must be integers"),
         ([[1, 2]], lodkit.LoDError, "mask must be one-dimensional"),
     ]:
         with pytest.raises(error, match=message):

@@ -106,7 +106,7 @@ def test_structure_that_does_not_fit():
 
 
 def test_types_and_attributes_that_are_none():
-    with pytest.raises(lodkit.DTypeError, match="ids must be int32 or int64"):
+    with pytest.raises(lodkit.DTypeError, match="ids must be integers"):
         lodkit.sparse_matrix(LoDTensor(np.ones(2), [[2]]))
     with pytest.raises(lodkit.DTypeError, match="sparse_matrix takes float16"):
         lodkit.sparse_matrix(IDS, np.ones(4, bool))

@@ -18,7 +18,20 @@ from .generic import (
     to_int32,
     zeros_like,
 )
-from .number_types import COMPUTED, FLOATING, FLOATS, INTEGERS, MOVED, TAKES, VALUE_TYPES, TypeSet, check_values, native
+from .number_types import (
+    COMPUTED,
+    FLOATING,
+    FLOATS,
+    INTEGERS,
+    MOVED,
+    SUMMED,
+    TAKES,
+    VALUE_TYPES,
+    WHOLE,
+    TypeSet,
+    check_values,
+    native,
+)
 from .numpy_arrays import (
     ALIGNED,
     AS_THEY_ARE,
@@ -37,6 +50,7 @@ from .numpy_arrays import (
     small_output,
     total_dtype,
     upcast,
+    words,
     writable,
 )
 from .remedies import cast_to, mixed_types, remedy_for

@@ -62,7 +62,15 @@ MOVED = TypeSet(
     (*_FLOATS, *_INTEGERS, "bool"),
     kinds="mM",
 )
-INTEGERS = TypeSet("integers", "Ids, lengths, tokens.", "integers", _INTEGERS, gives="a type that the operator says")
+WHOLE = TypeSet("whole", "Tokens, and ids that are compared.", "integers or bool", (*_INTEGERS, "bool"))
+INTEGERS = TypeSet("integers", "Ids and lengths.", "integers", _INTEGERS, gives="a type that the operator says")
+SUMMED = TypeSet(
+    "summed",
+    "Comparisons and sums.",
+    "floats of at most 64 bits, integers or bool",
+    (*_FLOATS, *_INTEGERS, "bool"),
+    gives="that of the values, but sums and products of integers and bool are int64, of unsigned ones uint64",
+)
 #: Operator -> what its values may be. The registry writes it.
 TAKES: dict[str, TypeSet] = {}
 FLOATS, VALUE_TYPES = FLOATING.known, COMPUTED.known

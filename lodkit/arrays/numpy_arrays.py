@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..base.bfloat16 import is_bfloat16
-from ..base.errors import DTypeError, LoDError, OutputError, ShapeMismatchError, SizeError
+from ..base.errors import DTypeError, LoDError, OutputError, RowIndexError, ShapeMismatchError, SizeError
 from .bfloat16 import bits_of, is_half, widen
-from .checks import as_dtype
+from .checks import MAX_INT64, as_dtype
 from .number_types import check_values, native
 from .objects import NUMBERS, id_remedy_of, objects_error, remedy_of
 from .pages import allocate
@@ -28,8 +28,10 @@ HUGE_PAGE_BYTES = 1 << 21
 BIG_ARRAY_BYTES = 1 << 22
 #: Of ``flags.num``: C-contiguous and aligned, writable, or writable memory of its own.
 ALIGNED, WRITABLE, OWN = 0x101, 0x401, 0x405
+#: Words of what only moves, by its bytes, where kernels do not compute in its type: they share code with these.
+WORDS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 AS_THEY_ARE = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
-_INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
+_INT64, _UINT64, _FLOAT64 = map(np.dtype, (np.int64, np.uint64, np.float64))
 
 
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32) -> Array:
@@ -132,6 +134,12 @@ def matrix(array):
     return bits_of(array) if is_bfloat16(array.dtype) else array
 
 
+def words(array):
+    """Return ``matrix(array)`` for a kernel that only moves numbers: types that none computes in as ``WORDS``."""
+    array = matrix(array)
+    return array if array.dtype in AS_THEY_ARE else array.view(WORDS[array.itemsize])
+
+
 def without_repeats(array):
     """The elements of an array once, where broadcasting repeats them; an index here is one of the array."""
     return array[tuple(slice(1) if stride == 0 else slice(None) for stride in array.strides)]
@@ -145,8 +153,8 @@ def upcast(array):
 
 
 def total_dtype(dtype):
-    """Type in which values of a type are added up: int64 for integers, else float64."""
-    return _INT64 if dtype.kind == "i" else _FLOAT64
+    """Type in which values of a type are added up: int64 for integers, uint64 for unsigned ones, else float64."""
+    return _UINT64 if dtype.kind == "u" else _INT64 if dtype.kind in "ib" else _FLOAT64
 
 
 def check_same_type(name, values, **others):
@@ -212,6 +220,14 @@ def plain_rows(rows, name):
     return rows
 
 
+def refuse_large(array, name):
+    """RowIndexError that names the first of unsigned integers that int64 does not hold."""
+    if array.max() > MAX_INT64:
+        at = np.unravel_index(int(np.argmax(array > MAX_INT64)), array.shape)
+        place = f"{name}[{', '.join(map(str, at))}] = {array[at]}"
+        raise RowIndexError(f"{place} is above 2^63 - 1, which no id and no length is; pass smaller ones")
+
+
 def integers(x, name):
     """``x``, an array or list of integers, as a C-contiguous int64 array of the same shape."""
     # Skipping the conversion takes 130 ns less.
@@ -221,8 +237,10 @@ def integers(x, name):
     if array.dtype != np.int64 or not array.flags.c_contiguous:
         if array.dtype.hasobject and array.size:
             raise objects_error(array, name, whole=True, listed=isinstance(x, list | tuple))
-        if array.size and (array.dtype.kind not in "iu" or array.dtype == np.uint64):
-            raise DTypeError(f"{name} must be int32 or int64, not {array.dtype}; {id_remedy_of(array.dtype, name)}")
+        if array.size and array.dtype.kind not in "iu":
+            raise DTypeError(f"{name} must be integers, not {array.dtype}; {id_remedy_of(array.dtype, name)}")
+        if array.size and array.dtype.itemsize == 8 and array.dtype.kind == "u":
+            refuse_large(array, name)
         try:
             if not array.size:
                 return np.empty(array.shape, np.int64)

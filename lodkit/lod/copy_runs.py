@@ -58,7 +58,7 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     else:
         (starts, stops), run = runs if type(runs) is tuple else (runs, runs[1:]), -1
     slots, slot = (NONE, slots) if type(slots) is int else (slots, -1)
-    source, target, rows, pads = as_bytes(source, dtype), np.frombuffer(out, _BYTE), len(out), _padding(pad, dtype)
+    source, target, rows, pads = as_bytes(source, dtype), bytes_of(out), len(out), _padding(pad, dtype)
     size = len(target) // rows
     if out.size < settings.parallel_from:
         _copying_few()(source, starts, stops, run, slots, slot, pads, lead, size, rows, rows, target)
@@ -93,7 +93,7 @@ def move_runs(source, place, out):
         for start, stop, first in zip(starts.tolist(), stops.tolist(), to.tolist(), strict=True):
             out[first : first + stop - start] = source[start:stop]
     elif out.nbytes and len(source):
-        source, target, size = as_bytes(source, dtype), np.frombuffer(out, _BYTE), out.nbytes // len(out)
+        source, target, size = as_bytes(source, dtype), bytes_of(out), out.nbytes // len(out)
         if out.size < settings.parallel_from:
             move_few.code(source, starts, stops, to, size, target)
         else:
@@ -109,7 +109,7 @@ def append_runs(xs, bounds, offsets, out):
     all offsets are C-contiguous int64.
     """
     if out.nbytes:
-        size, target, to = out.nbytes // len(out), np.frombuffer(out, _BYTE), offsets[:-1].copy()
+        size, target, to = out.nbytes // len(out), bytes_of(out), offsets[:-1].copy()
         for x, b in zip(xs, bounds, strict=True):
             _append_runs.code(as_bytes(x, out.dtype), b, to, size, target)
 
@@ -129,7 +129,15 @@ def as_bytes(rows, dtype):
         except ValueError:  # not C-contiguous, or empty
             pass
     rows = np.ascontiguousarray(rows, dtype)
-    return np.frombuffer(rows, _BYTE) if rows.nbytes else _NO_BYTES
+    return bytes_of(rows) if rows.nbytes else _NO_BYTES
+
+
+def bytes_of(rows):
+    """C-contiguous rows, which are some, as bytes."""
+    try:
+        return np.frombuffer(rows, _BYTE)
+    except ValueError:  # of types that buffers do not know, as times
+        return rows.reshape(-1).view(_BYTE)
 
 
 def _padding(pad, dtype):

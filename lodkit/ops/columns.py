@@ -8,7 +8,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, check_gradient, check_rows, check_values, mixed_types, native
+from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values, mixed_types, native
 from ..base.errors import RowIndexError, ShapeMismatchError
 from ..registry import Dense, VarDesc, op
 
@@ -33,7 +33,7 @@ def check_columns(xs, grad=None):
     return dtype, widths
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def concat_columns(*xs: Dense) -> Dense:
     """Put arrays side by side: ``(rows, width)`` each, or ``(rows,)`` for one column.
 
@@ -89,7 +89,7 @@ def check_ranges(x, ranges, grad=None):
     return dtype, pairs, width
 
 
-@op(rowwise=("x",), types=COMPUTED)
+@op(rowwise=("x",), types=MOVED)
 def slice_columns(x: Dense, /, *, ranges: typing.Any) -> Dense:
     """Put ranges of the columns of each row side by side: the SliceProjection of the LoD review.
 

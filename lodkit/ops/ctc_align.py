@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import FLOATING, INTEGERS, check_values
+from ..arrays import FLOATING, INTEGERS, check_values, integers
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor
 from ..registry import inferred_level, op
@@ -56,7 +56,7 @@ def ctc_align(x: LoDTensor, /, *, blank: int = 0, merge_repeated: bool = True) -
     [[1, 1], [2], []]
     """
     dtype, bounds = check_tokens("ctc_align", x.values), x.offsets()
-    tokens = x.values.reshape(-1)
+    tokens = integers(x.values.reshape(-1), "x")
     kept = tokens != blank
     if merge_repeated:
         starts = np.isin(np.arange(1, len(tokens)), bounds)

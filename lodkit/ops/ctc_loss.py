@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import FLOATING, check_gradient, native
+from ..arrays import FLOATING, INTEGERS, check_gradient, native
 from ..base.errors import RowIndexError
 from ..lod import LoDTensor
 from ..registry import Dense, op, pooled_desc
@@ -24,7 +24,7 @@ ByTimes = bool | Literal["gradient"]
 def prepare(on, logits, labels, blank, level, grad=None):
     """Check the inputs on any device. Returns the row offsets of both, and the labels: int64, of NumPy."""
     check_logits("ctc_loss", logits.values, blank)
-    check_tokens("ctc_loss", labels.values, "labels")
+    check_tokens("ctc_loss: labels", labels.values, "labels", INTEGERS)
     offsets, bounds = offsets_of_pairs("ctc_loss", level, logits=logits, labels=labels)
     if grad is not None:
         check_gradient(grad, (len(offsets) - 1,))

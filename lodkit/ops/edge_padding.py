@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, check_gradient, check_rows, check_values, mixed_types, total_dtype
+from ..arrays import FLOATING, MOVED, SUMMED, check_gradient, check_rows, check_values, mixed_types, total_dtype
 from ..arrays.sizes import checked_size
 from ..base.errors import LoDError, ShapeMismatchError
 from ..registry import Dense, op
@@ -96,7 +96,7 @@ def prepare_samples(on, data, lengths, what, grad=None):
     return dtype, offsets, padded, slots, rows
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def add_padding(
     data: Dense,
     lengths: Dense | None = None,
@@ -168,7 +168,7 @@ def _(call, grad, _):
     return by_data, None, before, behind
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def remove_padding(
     data: Dense, lengths: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None
 ) -> tuple:
@@ -216,7 +216,7 @@ def _(call, grad, _):
     return add_padding(grad, call.outputs[1], **call.attrs)[0], None
 
 
-@op(types=COMPUTED)
+@op(types=SUMMED)
 def gather_padding(
     data: Dense, lengths: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None
 ) -> tuple:
@@ -245,7 +245,7 @@ def gather_padding(
     >>> gather_padding(np.array([7, 1, 2, 9, 7, 3, 9]), [4, 3])
     (array(14), array(18))
     """
-    _, offsets, before, behind = prepare_edges(plain, data, lengths, "sum", padding_width, end_padding_width)
+    _, offsets, before, behind = prepare_edges(plain, data, lengths, "gather_padding", padding_width, end_padding_width)
     dtype, segments = result_dtype(data.dtype, "sum"), split_rows(data, offsets)
     check_removed(np.diff(offsets), before, behind)
     none = np.zeros((0, *data.shape[1:]), total_dtype(dtype))
@@ -259,7 +259,7 @@ def _(data, lengths=None, *, padding_width=1, end_padding_width=None):
     return (data.but(dtype=result_dtype(data.dtype, "sum"), dims=data.dims[1:]),) * 2
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def pad_empty_samples(data: Dense, lengths: Dense, /) -> tuple:
     """Give every empty segment one row of zeros. PadEmptySamples of Caffe2.
 

@@ -6,13 +6,14 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, FLOATS, MOVED, check_gradient, check_rows, check_values
+from ..arrays import FLOATING, FLOATS, MOVED, SUMMED, check_gradient, check_rows, check_values
 from ..lod import LoDTensor, SelectedRows, check_bag, check_lod_level, values_of
 from ..registry import Dense, VarType, aligned, op, pooled_desc, takes_bfloat16
 from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.reductions import (
     WEIGHTED,
+    ResultType,
     check_weights,
     reduce_segments,
     reduce_segments_grad,
@@ -139,7 +140,7 @@ def prepare_weights(table, bags, flat, weights, pool, padding_idx):
     return weights
 
 
-@op(types=COMPUTED)
+@op(types=SUMMED)
 def embedding_bag(
     table: Dense,
     ids: LoDTensor,
@@ -150,7 +151,7 @@ def embedding_bag(
     pad_value: float = 0.0,
     padding_idx: int | None = None,
     is_sparse: bool = True,
-    dtype: Literal["float32"] | None = None,
+    dtype: ResultType | None = None,
 ) -> Dense | LoDTensor:
     """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between, to rounding.
 
@@ -172,8 +173,9 @@ def embedding_bag(
         This row reads as zeros and gets no gradient.
     is_sparse : bool
         True if the gradient of the table is SelectedRows.
-    dtype : "float32", optional
-        The type of the result for a table of float16 or bfloat16, whose own type it has by default.
+    dtype : {"float32", "float64"}, optional
+        The type of the result: float32 for a table of float16 or bfloat16, whose own type it has by default, float64 for
+        the mean of integers and what else gives them no integer, which is refused otherwise.
 
     Returns
     -------

@@ -9,7 +9,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, check_values
+from ..arrays import FLOATING, MOVED, check_values
 from ..lod import LoDTensor, values_of
 from ..lod.key_index import KeyIndex
 from ..registry import Dense, op
@@ -18,7 +18,7 @@ from .shared import features as shared
 DOCS_PAGE = "features"
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def merge_features(*xs: LoDTensor) -> LoDTensor:
     """Merge example by example: join the entries of an example in the first input, in the second, and so on.
 
@@ -58,7 +58,7 @@ def _stack_present(xs, masks):
     return shared.merge_examples(kept)
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTensor:
     """Make examples of features: each input has one feature of all examples.
 
@@ -110,7 +110,7 @@ def _pack_present(x, mask):
     return LoDTensor(x.reshape(mask.size, *x.shape[2:])[mask.reshape(-1)], [mask.sum(1)])
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def pack_features(x: Dense, /, *, presence: typing.Any) -> LoDTensor:
     """Keep the values that are present: per example, one row per feature that it has.
 
@@ -167,7 +167,7 @@ def _select_keys(xs, keys, feature_keys):
     return LoDTensor(values.values[np.array(rows, np.int64)], [upper, lengths])
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typing.Any) -> LoDTensor:
     """Read features by key: for each key to read, the rows of each example under it, in order.
 

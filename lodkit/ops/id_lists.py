@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import COMPUTED, INTEGERS, check_values, integers
+from ..arrays import INTEGERS, SUMMED, WHOLE, check_values, integers
 from ..base.errors import LoDError, LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, check_vector
 from ..registry import Dense, op
@@ -13,7 +13,16 @@ from .conversions import vector_desc
 DOCS_PAGE = "features"
 
 
-@op(types=INTEGERS)
+def prepare_unique(ids):
+    """Check a vector of ids. Returns their type: int64 where there are none."""
+    if len(ids.shape) != 1:
+        raise LoDError(f"ids must be one-dimensional, got shape {tuple(ids.shape)}; pass ids.reshape(-1)")
+    if not ids.shape[0] and ids.dtype.kind not in "iub":
+        return np.dtype(np.int64)
+    return check_values(ids.dtype, "unique")
+
+
+@op(types=WHOLE)
 def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool = False) -> Dense:
     """Return the distinct ids, ascending.
 
@@ -21,29 +30,29 @@ def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool =
 
     Parameters
     ----------
-    ids : vector of int32 or int64
-        Any integers, also negative ones.
+    ids : vector of integers or bool
+        Of any type, also negative, and those of uint64 that int64 does not hold.
     return_inverse, return_counts : bool
         Also return the position of each id among the distinct ones, and the number of times that each of these occurs.
 
     Returns
     -------
-    vector of int64, or tuple of them
+    vector of the type of the ids, or tuple of it and vectors of int64
 
     Raises
     ------
     LoDError
         The ids are not a vector.
     DTypeError
-        They are not int32 or int64.
+        They are no integers.
 
     Examples
     --------
     >>> unique([7, 2, 7, 9], return_inverse=True, return_counts=True)
     (array([2, 7, 9]), array([1, 0, 1, 2]), array([1, 2, 1]))
     """
-    ids = check_vector(ids, "ids")
-    distinct = np.array(sorted(set(ids.tolist())), np.int64)
+    ids = np.asarray(ids, prepare_unique(np.asarray(ids)))
+    distinct = np.array(sorted(set(ids.tolist())), ids.dtype)
     inverse = np.searchsorted(distinct, ids).astype(np.int64)
     counts = np.array([(inverse == i).sum() for i in range(len(distinct))], np.int64)
     results = (distinct, *[inverse] * return_inverse, *[counts] * return_counts)
@@ -52,8 +61,9 @@ def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool =
 
 @unique.infer_rule
 def _(ids, *, return_inverse=False, return_counts=False):
-    distinct, inverse = vector_desc(ids), vector_desc(ids, ids.dims[0])
-    results = (distinct, *[inverse] * return_inverse, *[distinct] * return_counts)
+    counts, inverse = vector_desc(ids), vector_desc(ids, ids.dims[0])
+    distinct = counts.but(dtype=ids.dtype if ids.dtype.kind in "iub" else np.dtype(np.int64))
+    results = (distinct, *[inverse] * return_inverse, *[counts] * return_counts)
     return results if len(results) > 1 else distinct
 
 
@@ -125,7 +135,7 @@ def check_elements(data):
         raise LoDError(f"data must be one-dimensional, got shape {tuple(data.shape)}; pass data.reshape(-1)")
 
 
-@op(types=COMPUTED)
+@op(types=SUMMED)
 def find_duplicate_elements(data: Dense, /) -> Dense:
     """Return the positions of second and later occurrences of elements, ascending, int64.
 

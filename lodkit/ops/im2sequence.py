@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, MAX_INT64, check_gradient, check_values
+from ..arrays import FLOATING, MAX_INT64, MOVED, check_gradient, check_values
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, freeze
 from ..registry import Dense, op
@@ -91,7 +91,7 @@ def _elements(shape, grid):
                 yield (row, column), (image, c, top + i, left + j)
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def im2sequence(
     x: Dense, /, *, kernels: typing.Any, strides: typing.Any = (1, 1), paddings: typing.Any = (0, 0, 0, 0)
 ) -> LoDTensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, INTEGERS, check_gradient, check_values, integers
+from ..arrays import FLOATING, INTEGERS, SUMMED, check_gradient, check_values, integers
 from ..base.errors import LoDError, RowIndexError, ShapeMismatchError
 from ..lod import check_lengths
 from ..registry import Dense, op
@@ -24,7 +24,7 @@ def check_top_k(values, k=1, what="lengths_top_k", floating=False):
     return dtype
 
 
-@op(types=COMPUTED)
+@op(types=SUMMED)
 def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> tuple[Dense, Dense]:
     """Return the k largest values of every segment, the largest first, and their positions in the segment.
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, check_gradient, check_rows, check_values
+from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values
 from ..base.errors import LoDError, ShapeMismatchError
 from ..registry import Dense, op
 from .segments import check_rows as check_sum
@@ -82,7 +82,7 @@ def split_rows(data, offsets):
     return [data[a:b] for a, b in pairwise(offsets.tolist())]
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def pack_segments(
     data: Dense,
     lengths: Dense,
@@ -150,7 +150,7 @@ def pack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_lengt
     return result
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def unpack_segments(data: Dense, lengths: Dense, /, *, max_length: int | None = None) -> Dense:
     """Lay the segments of a padded array end to end, without the padding. UnpackSegments of Caffe2.
 
@@ -196,7 +196,7 @@ def unpack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_len
     return pack_segments.definition(grad, np.diff(offsets), max_length=data.shape[1]).astype(dtype)
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def lengths_pad(data: Dense, lengths: Dense, /, *, target_length: int, pad_value: float = 0.0) -> Dense:
     """Make all segments ``target_length`` rows long, ``pad_value`` behind the end. LengthsPad of Caffe2.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, check_gradient, check_rows, check_values, integers
+from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values, integers
 from ..base.errors import LoDError, RowIndexError
 from ..registry import Dense, VarDesc, VarType, op
 from .conversions import lengths_to_offsets, lengths_to_segment_ids
@@ -71,7 +71,7 @@ def _describe_rows(data):
     return data.but(type=VarType.LOD_TENSOR, dims=(-1, *data.dims[1:]), lod_level=0)
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def gather_ranges(data: Dense, ranges: Dense, /) -> tuple[Dense, Dense]:
     """Return the rows of all ranges, one range after another, and the number of rows of each example.
 
@@ -161,7 +161,7 @@ def check_key(on, key, rows):
     return key
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def gather_ranges_to_dense(
     data: Dense,
     ranges: Dense,
@@ -226,7 +226,7 @@ def _(data, ranges, key=None, *, lengths, min_observation=10000, max_mismatched_
     return tuple(data.but(dims=(ranges.dims[0], n, *data.dims[1:]), lod_level=0) for n in lengths)
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def lengths_gather(items: Dense, lengths: Dense, ids: Dense, /) -> Dense:
     """Return the rows of whole segments, by their ids, one segment after another. Caffe2's LengthsGather.
 
@@ -280,7 +280,7 @@ def check_tiles(rows, lengths):
         raise LoDError(f"{lengths} lengths for {rows} rows of data; pass one length per row")
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def lengths_tile(data: Dense, lengths: Dense, /) -> Dense:
     """Return row i of the data ``lengths[i]`` times, one row after another. Caffe2's LengthsTile.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, MOVED, check_gradient, check_rows, check_values, native
+from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values, native
 from ..base.errors import LoDMismatchError
 from ..lod import LoDTensor, RankTable, values_of
 from ..registry import Dense, VarDesc, VarType, inferred_level, op
@@ -93,7 +93,7 @@ def _(table):
     return VarDesc("", VarType.LOD_TENSOR, np.dtype(np.int64), (1,))
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def reorder_lod_tensor_by_rank(
     x: Dense | LoDTensor, table: RankTable, /, *, inverse: bool = False
 ) -> Dense | LoDTensor:
@@ -147,7 +147,7 @@ def _(call, grad):
     return values_of(reorder_lod_tensor_by_rank(grad, table, inverse=not call.attrs["inverse"])), None
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def shrink_rnn_memory(x: Dense | LoDTensor, table: RankTable, /, *, step: int) -> Dense | LoDTensor:
     """Keep the rows, or outermost sequences, that run at a time step. shrink_rnn_memory of Paddle.
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from ..arrays import COMPUTED, check_values, integer, mixed_types, native, to_tuple
+from ..arrays import MOVED, check_values, integer, mixed_types, native, to_tuple
 from ..arrays.sizes import total_size
 from ..base.errors import LoDError, ShapeMismatchError
 from ..lod import SelectedRows
@@ -26,7 +26,7 @@ def check_sections(height_sections, height):
     return sections
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def split_selected_rows(x: SelectedRows, /, *, height_sections: tuple) -> tuple:
     """Split along the height: one SelectedRows per section, rows counted from its start, order kept.
 
@@ -67,7 +67,7 @@ def starts_of(xs):
     return [*starts], total_size((x.height for x in xs), "the height of all parts")
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def concat_selected_rows(*xs: SelectedRows) -> SelectedRows:
     """Put SelectedRows one below another, along the height: the inverse of ``split_selected_rows``.
 
@@ -87,7 +87,7 @@ def _(*xs):
     return xs[0].but(dims=(-1 if min(heights) < 0 else sum(heights), *xs[0].dims[1:]))
 
 
-@op(like="x", types=COMPUTED)
+@op(like="x", types=MOVED)
 def filter_selected_rows(x: SelectedRows, rows: Dense, /, *, exclude: bool = False) -> SelectedRows:
     """Return the entries whose row is among ``rows``, in their order; with ``exclude`` those whose row is not.
 

@@ -7,7 +7,18 @@ import operator
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, Drafts, check_gradient, check_rows, check_values, mixed_types, native, writable
+from ..arrays import (
+    COMPUTED,
+    FLOATING,
+    MOVED,
+    Drafts,
+    check_gradient,
+    check_rows,
+    check_values,
+    mixed_types,
+    native,
+    writable,
+)
 from ..base.errors import ShapeMismatchError, bad_along
 from ..registry import Dense, op
 from .gather_scatter import check_axis
@@ -29,7 +40,7 @@ def check_target(name, data, ids_shape, rows):
             )
 
 
-@op(updates=True, types=COMPUTED)
+@op(updates=True, types=MOVED)
 def scatter_assign(data: Dense, ids: Dense, slices: Dense, /) -> Dense:
     """``data[ids] = slices``, in place; returns the data. Of rows for the same id the last one stays.
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from .. import arrays
-from ..arrays import COMPUTED, FLOATING, check_values, native
+from ..arrays import FLOATING, SUMMED, check_values, native
 from ..lod import SelectedRows
 from ..registry import Dense, VarType, op, takes_bfloat16
 from .conversions import check_rows as check_rows
@@ -15,6 +15,7 @@ from .conversions import to_offsets as to_offsets
 from .shared import plain
 from .shared.reductions import (
     Reduction,
+    ResultType,
     check_weights,
     reduce_segments,
     reduce_segments_grad,
@@ -55,7 +56,7 @@ def restore_order(on, rows, order):
     return rows if order is None else on.put_rows(order, rows, on.output(rows.shape, native(rows.dtype), None, rows))
 
 
-@op(types=COMPUTED)
+@op(types=SUMMED)
 def segment_reduce(
     data: Dense,
     segments: Dense,
@@ -68,7 +69,7 @@ def segment_reduce(
     num_segments: int | None = None,
     pad_value: float = 0.0,
     is_sparse: bool = True,
-    dtype: Literal["float32"] | None = None,
+    dtype: ResultType | None = None,
 ) -> Dense:
     """Reduce the rows of every segment to one row: any representation, any reduction, fused with a gather or not.
 
@@ -93,8 +94,9 @@ def segment_reduce(
         The result for an empty segment.
     is_sparse : bool
         With indices: make the gradient of the data SelectedRows.
-    dtype : "float32", optional
-        The type of the result for float16 and bfloat16 data, whose own type it has by default.
+    dtype : {"float32", "float64"}, optional
+        The type of the result: float32 for data of float16 or bfloat16, whose own type it has by default, float64 for
+        the mean of integers and what else gives them no integer, which is refused otherwise.
 
     Raises
     ------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import COMPUTED, check_values, total_dtype
+from ..arrays import SUMMED, check_values, total_dtype
 from ..lod import LoDTensor, values_of
 from ..registry import inferred_level, op
 
@@ -12,12 +12,12 @@ DOCS_PAGE = "compute"
 
 
 def sum_dtype(dtype):
-    """Type of running sums: that of the values, int64 for integers."""
+    """Type of running sums: that of the values, int64 for integers, uint64 for unsigned ones."""
     dtype = check_values(dtype, "sequence_cumsum")
-    return np.dtype(np.int64) if dtype.kind == "i" else dtype
+    return dtype if dtype.kind == "f" else total_dtype(dtype)
 
 
-@op(types=COMPUTED)
+@op(types=SUMMED)
 def sequence_cumsum(x: LoDTensor, /, *, exclusive: bool = False, reverse: bool = False, level: int = -1) -> LoDTensor:
     """Return the running sum of rows within each sequence.
 
@@ -35,7 +35,7 @@ def sequence_cumsum(x: LoDTensor, /, *, exclusive: bool = False, reverse: bool =
     Returns
     -------
     LoDTensor of the structure of x
-        Integers give int64.
+        Integers and bool give int64, unsigned ones uint64.
 
     Examples
     --------

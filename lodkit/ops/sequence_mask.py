@@ -23,7 +23,7 @@ def check_mask_lengths(lengths, max_length):
     """Check lengths of any shape. Returns the width of the mask."""
     if lengths.size and lengths.dtype.kind not in "iu":
         remedy = id_remedy_of(lengths.dtype, "lengths")
-        raise DTypeError(f"lengths must be int32 or int64, not {lengths.dtype}; {remedy}")
+        raise DTypeError(f"lengths must be integers, not {lengths.dtype}; {remedy}")
     if type(lengths) is np.ndarray and lengths.dtype == np.int64 and lengths.flags.c_contiguous:
         least, most = load_compiled().find_extremes.code(lengths.reshape(-1))
     else:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, check_gradient, check_values, dtype_of, native
+from ..arrays import FLOATING, MOVED, check_gradient, check_values, dtype_of, native
 from ..base.errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
 from ..lod.levels import load_compiled
@@ -14,6 +14,7 @@ from ..registry import Dense, aligned, inferred_level, op, pooled_desc
 from .padding import check_width
 from .sequence_pool import with_outer_levels
 from .shared import plain
+from .shared.reductions import pad_of
 
 DOCS_PAGE = "pad"
 
@@ -46,14 +47,16 @@ def check_pad(pad, item):
 
 def pad_as(pad, dtype):
     """Padding in the type of the values, or an error if it has no value of that type."""
-    if pad.dtype.kind not in "fiub":
+    kind = pad.dtype.kind
+    if kind not in "fiub" and kind != dtype.kind:
         raise DTypeError(f"pad_value is {pad.dtype}; pass a number, or a row of numbers")
-    with np.errstate(over="ignore", invalid="ignore"):
+    if kind in "mM":
         found = pad.astype(dtype)
-        lost = found != pad if dtype.kind == "i" else np.isinf(found) & ~np.isinf(pad)
-    if lost.any():
-        wrong = pad.reshape(-1)[int(np.argmax(lost))]
-        raise ValueError(f"pad_value {wrong} is no value of {dtype}; pass one that is, or convert the values")
+        lost = (found != pad) & ~np.isnat(pad)
+        if lost.any():
+            raise ValueError(f"pad_value {pad[lost][0]} is no value of {dtype}; pass one in the unit of the values")
+    else:
+        found = np.array([pad_of(x, dtype) for x in pad.reshape(-1).tolist()], dtype).reshape(pad.shape)
     return found.reshape(()) if pad.size == 1 else found
 
 
@@ -112,7 +115,7 @@ def levels_above(x, lengths):
     return lengths._lod if isinstance(lengths, LoDTensor) else ()
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def sequence_pad(
     x: LoDTensor,
     pad_value: Dense | None = None,
@@ -230,7 +233,7 @@ def sequence_pad_value_grad(
     return total.reshape(pad_value.shape).astype(native(pad_value.dtype))
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def sequence_unpad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side: Side = "right") -> LoDTensor:
     """Lay padded sequences end to end, without the padding. sequence_unpad of Paddle.
 

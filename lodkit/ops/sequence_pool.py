@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, check_values
+from ..arrays import FLOATING, SUMMED, check_values
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op, pooled_desc, takes_bfloat16
-from .shared.reductions import argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
+from .shared.reductions import ResultType, argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
 
 DOCS_PAGE = "pool"
 
@@ -22,9 +22,16 @@ def with_outer_levels(x, level, rows):
     return LoDTensor._wrap(rows, x._lod[:level]) if level else rows
 
 
-@op(types=COMPUTED)
+@op(types=SUMMED)
 def sequence_pool(
-    x: LoDTensor, /, *, pool: Pool = "sum", pad_value: float = 0.0, level: int = -1, return_index: bool = False
+    x: LoDTensor,
+    /,
+    *,
+    pool: Pool = "sum",
+    pad_value: float = 0.0,
+    level: int = -1,
+    return_index: bool = False,
+    dtype: ResultType | None = None,
 ) -> Dense | LoDTensor:
     """Reduce all rows of every sequence of a level to one row.
 
@@ -43,6 +50,9 @@ def sequence_pool(
     return_index : bool
         With max and min: also return the row (of the whole batch) of the first extreme, int64;
         -1 for an empty sequence.
+    dtype : {"float32", "float64"}, optional
+        The type of the result: float32 for float16 values, whose own type it has by default, float64 for the mean of
+        integers and what else gives them no integer, which is refused otherwise.
 
     Returns
     -------
@@ -65,22 +75,24 @@ def sequence_pool(
            [0.],
            [4.]])
     """
-    pool, offsets = reduction(pool, return_index), x._row_offsets(level)
-    out = with_outer_levels(x, level, reduce_segments(x.values, offsets, None, pool, pad_value))
+    pool, offsets = reduction(pool, return_index, dtype), x._row_offsets(level)
+    out = with_outer_levels(x, level, reduce_segments(x.values, offsets, None, pool, pad_value, dtype))
     return (out, with_outer_levels(x, level, argreduce_segments(x.values, offsets, pool))) if return_index else out
 
 
-def reduction(pool, return_index=False):
+def reduction(pool, return_index=False, dtype=None):
     """The reduction that a pool is: average and mean are one."""
+    if return_index and dtype is not None:
+        raise ValueError("return_index gives extremes in the type of the values; leave dtype out")
     if return_index and pool not in ("max", "min"):
         raise ValueError(f"return_index has a meaning with max and min, not with {pool}")
     return "mean" if pool == "average" else pool
 
 
 @sequence_pool.infer_rule
-def _(x, *, pool="sum", pad_value=0.0, level=-1, return_index=False):
-    pool = reduction(pool, return_index)
-    out = pooled_desc(x, level, x.dims[1:], result_dtype(x.dtype, pool))
+def _(x, *, pool="sum", pad_value=0.0, level=-1, return_index=False, dtype=None):
+    pool = reduction(pool, return_index, dtype)
+    out = pooled_desc(x, level, x.dims[1:], result_dtype(x.dtype, pool, dtype))
     return (out, out.but(dtype=np.dtype(np.int64))) if return_index else out
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, check_values
+from ..arrays import FLOATING, MOVED, check_values
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
 from .shared import sequences as shared
@@ -35,7 +35,7 @@ def _slice_sequences(x, starts, stops, by, wrap, clip, level):
     return shared.pick_parts(x, level + 1, numbers, [*above, lengths])
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def sequence_slice(
     x: LoDTensor,
     starts: Dense | LoDTensor | None = None,
@@ -133,7 +133,7 @@ def _select_sequences(x, selected, level):
     return shared.pick_parts(x, level + 1, chosen, [*above, np.diff(offsets).tolist()])
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def sequence_select(x: LoDTensor, selected: LoDTensor, /, *, level: int = 0) -> LoDTensor:
     """Take parts of every sequence by their numbers: some sentences of an article, in the order given.
 
@@ -200,7 +200,7 @@ def _sort_sequences(x, keys, descending, level):
     return shared.pick_parts(x, depth, numbers, x.recursive_sequence_lengths()[:depth])
 
 
-@op(like="x", types=COMPUTED)
+@op(like="x", types=MOVED)
 def sequence_sort(
     x: LoDTensor, keys: Dense | LoDTensor, /, *, descending: bool = False, level: int | None = None
 ) -> LoDTensor:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, check_gradient, check_values, native
+from ..arrays import FLOATING, MOVED, check_gradient, check_values, native
 from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, inferred_level, op
@@ -55,7 +55,7 @@ def _check_repeats(name, x, offsets, level):
         )
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -1) -> Dense | LoDTensor:
     """Repeat the i-th row of ``x``, or its i-th sequence, as often as the i-th sequence of ``y`` has parts.
 
@@ -108,7 +108,7 @@ def sequence_expand_grad(x: Dense | LoDTensor, y: LoDTensor, grad: Dense, /, *, 
     return add_to_sources(x, sources, grad)
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def sequence_expand_as(x: Dense | LoDTensor, y: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Repeat the i-th row of ``x`` for every row of the i-th sequence of ``y``, in the structure of ``y``.
 
@@ -156,7 +156,7 @@ def _(call, grad):
     return values_of(sequence_pool(y.with_values(values_of(grad)), pool="sum", **call.attrs)), None
 
 
-@op(like="x", types=COMPUTED)
+@op(like="x", types=MOVED)
 def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one.
 
@@ -198,7 +198,7 @@ def _join_sequences(xs, level):
     return LoDTensor(whole.values, [*xs[0].recursive_sequence_lengths()[:level], *whole.recursive_sequence_lengths()])
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     """Join the i-th sequences of all inputs, for every i.
 

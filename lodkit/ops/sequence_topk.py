@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, MAX_INT64, check_gradient, check_values, is_integer, native
+from ..arrays import FLOATING, MAX_INT64, SUMMED, check_gradient, check_values, is_integer, native
 from ..arrays.sizes import size_products
 from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
@@ -53,7 +53,7 @@ def top_positions(numbers, k):
     return sorted(range(len(numbers)), key=lambda i: (not nan[i], 0 if nan[i] else -numbers[i], i))[:k]
 
 
-@op(types=COMPUTED)
+@op(types=SUMMED)
 def sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]:
     """Return the k largest elements of each innermost sequence, in descending order, and their indices in it.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import COMPUTED, check_values, mixed_types, native, zeros_like
+from ..arrays import MOVED, check_values, mixed_types, native, zeros_like
 from ..base.errors import LoDError, ShapeMismatchError
 from ..lod import check_vector
 from ..registry import Dense, op
@@ -27,7 +27,7 @@ def shards_of(name, num_outputs, inputs):
 def check_data(data, shape):
     """Refuse data without a row per key."""
     for i, x in enumerate(data):
-        check_values(x.dtype, f"data {i}")
+        check_values(x.dtype, f"data {i}", takes=MOVED)
         if tuple(x.shape[: len(shape)]) != tuple(shape):
             raise ShapeMismatchError(
                 f"data {i} has shape {tuple(x.shape)}, the keys {tuple(shape)}; there is one row for every key"
@@ -53,7 +53,7 @@ def _split(keys, data, count, pack_first_input):
         yield here, [packed, *(x[here].astype(native(x.dtype)) for x in rows)]
 
 
-@op(types={"data": COMPUTED})
+@op(types={"data": MOVED})
 def partition(keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False) -> tuple[Dense, ...]:
     """Split keys, and what belongs to them, over shards: a key belongs to the shard ``key mod shards``.
 
@@ -120,7 +120,7 @@ def _(call, *grads):
     return _rows_back(call, grads, 1)
 
 
-@op(types={"data": COMPUTED})
+@op(types={"data": MOVED})
 def lengths_partition(
     lengths: Dense, keys: Dense, /, *data: Dense, num_outputs: int, pack_first_input: bool = False
 ) -> tuple[Dense, ...]:
@@ -188,7 +188,7 @@ def check_shards(data):
     if not data:
         raise TypeError("gather_by_key takes keys and one array per shard, got keys alone")
     for p, x in enumerate(data):
-        check_values(x.dtype, f"shard {p}")
+        check_values(x.dtype, f"shard {p}", takes=MOVED)
         if native(x.dtype) != native(data[0].dtype):
             raise mixed_types(f"shard {p}", x.dtype, "shard 0", data[0].dtype)
         if not x.ndim or tuple(x.shape[1:]) != tuple(data[0].shape[1:]):
@@ -203,7 +203,7 @@ def check_counts(offsets, data):
             raise ShapeMismatchError(f"shard {p} has {len(x)} rows, but {count} of the keys belong to it")
 
 
-@op(types={"data": COMPUTED})
+@op(types={"data": MOVED})
 def gather_by_key(keys: Dense, /, *data: Dense) -> Dense:
     """Return the rows of all shards in the order of their keys: the inverse of ``partition``, which is its gradient.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import COMPUTED, check_rows, check_values, zeros_like
+from ..arrays import MOVED, check_rows, check_values, zeros_like
 from ..base.errors import LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, values_of
 from ..lod.levels import load_compiled
@@ -83,7 +83,7 @@ def _check_shares(mask, in_true, in_false, level):
         )
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def split_lod_tensor(x: Dense | LoDTensor, mask: Dense, /, *, level: int = 0) -> tuple:
     """Split a batch in two: the sequences where a mask is True, and the others. split_lod_tensor of Paddle.
 
@@ -146,7 +146,7 @@ def _like(out, grad):
     return out.with_values(grad) if isinstance(out, LoDTensor) else grad
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def merge_lod_tensor(
     in_true: Dense | LoDTensor, in_false: Dense | LoDTensor, mask: Dense, /, *, level: int = 0
 ) -> Dense | LoDTensor:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import COMPUTED, MOVED, check_rows, check_values, native, zeros_like
+from ..arrays import MOVED, check_rows, check_values, native, zeros_like
 from ..base.errors import LoDLevelError, LoDMismatchError, RowIndexError
 from ..lod import LoDTensor, RankTable, values_of
 from ..registry import Dense, VarDesc, VarType, array_desc, op
@@ -95,7 +95,7 @@ def _parts(table, reverse):
         yield [offsets[s + 1] - 1 - t if reverse else offsets[s] + t for s in running]
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def lod_tensor_to_array(x: LoDTensor, table: RankTable, /, *, reverse: bool = False) -> tuple:
     """Take a batch apart by time steps: element t has part t of every sequence that is longer, in order of rank.
 
@@ -157,7 +157,7 @@ def _like(out, grad):
     return out.with_values(values_of(grad)) if isinstance(out, LoDTensor) else grad
 
 
-@op(types={"array": COMPUTED})
+@op(types={"array": MOVED})
 def array_to_lod_tensor(table: RankTable, /, *array: Dense | LoDTensor, reverse: bool = False) -> LoDTensor:
     """Put time steps together again, sequence by sequence in their first order. array_to_lod_tensor of Paddle.
 

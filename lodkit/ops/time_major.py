@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import COMPUTED
+from ..arrays import MOVED
 from ..registry import Dense, op
 from .padding import pack_segments, prepare_packed, prepare_unpacked, unpack_segments
 from .shared import plain
@@ -14,7 +14,7 @@ DOCS_PAGE = "pad"
 LARGER = "pass a larger num_steps"
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def pack_rnn_sequence(data: Dense, lengths: Dense, /, *, num_steps: int | None = None) -> Dense:
     """Put segments side by side, zeros behind the end of short ones. PackRNNSequence of Caffe2.
 
@@ -53,7 +53,7 @@ def _(call, grad):
     return unpack_rnn_sequence(grad, call.inputs[1]), None
 
 
-@op(types=COMPUTED)
+@op(types=MOVED)
 def unpack_rnn_sequence(data: Dense, lengths: Dense, /) -> Dense:
     """Lay the segments of a time-major array end to end. UnpackRNNSequence of Caffe2.
 
@@ -90,7 +90,7 @@ def _(call, grad):
     return pack_rnn_sequence(grad, lengths, num_steps=data.shape[0]), None
 
 
-@op(like="data", types=COMPUTED)
+@op(like="data", types=MOVED)
 def reverse_packed_segs(data: Dense, lengths: Dense, /) -> Dense:
     """Reverse the rows of each segment that are data; padding stays. ReversePackedSegs of Caffe2.
 

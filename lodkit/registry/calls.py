@@ -268,7 +268,7 @@ def make_plan(op, inputs, launch, on_gpu=False):
     few = op._few.get(op._kinds_of(inputs)) if op._few and not (on_gpu or recorded) else None
     if few is not None:
         lines += write_few_call(op, few, inputs, keywords)
-        names |= {"launch_few": few.launch, **names_in_tests()}
+        names |= {"launch_few": few.launch, **names_in_tests(op)}
     call, more = write_call(op, inputs, plain, {} if on_gpu else arrays, keywords)
     lines.append(f"    result = {call}")
     if recorded:

@@ -14,7 +14,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import VALUE_TYPES
+from ..arrays import COMPUTED
 from ..base.tracebacks import compile_function
 from ..lod import LoDTensor, check_bag
 from .kinds import Dense
@@ -66,7 +66,7 @@ class Contract:
 
     def find_misfit(self, op, inputs, attrs):
         """Return the words for the first test that a call fails; None if it keeps the contract."""
-        space = names_in_tests()
+        space = names_in_tests(op)
         for i, x in enumerate(inputs):
             space |= {f"x{i}": x, f"v{i}": getattr(x, "_values", None), f"lod{i}": getattr(x, "_lod", None)}
         space |= {f"a{j}": attrs.get(name) for j, name in enumerate(op._checks)}
@@ -162,15 +162,15 @@ def write_call(op, inputs, plain, arrays, keywords):
         tests.append(_write_memory_test(array, "int64"))
     launch = op._wrap_rowwise(kernel.device_module.launcher(kernel.function), inputs)
     call = f"launch_plain({', '.join(given)}, {keywords}) if {' and '.join(tests)} else {call}"
-    return call, {"launch_plain": launch, **names_in_tests()}
+    return call, {"launch_plain": launch, **names_in_tests(op)}
 
 
-def names_in_tests():
-    """Return what tests name, beside inputs and attributes."""
+def names_in_tests(op):
+    """Return what tests of an operator's calls name, beside inputs and attributes."""
     from ..jit import settings
 
     dtypes = {f"{name}_dtype": np.dtype(name) for name in ("bool", "int64", "uint8")}
-    return {"settings": settings, "value_types": VALUE_TYPES, **dtypes}
+    return {"settings": settings, "value_types": next(iter(op.types.values()), COMPUTED).known, **dtypes}
 
 
 def _write_size_tests(i, name, x, hint, first):
@@ -190,7 +190,7 @@ def _write_size_tests(i, name, x, hint, first):
     few = f"{array}.size < {FEW_MULTIPLE} * settings.parallel_from"
     if first is None:
         yield f"0 < {few}", f"{name} has 1 to {most - 1:,} numbers"
-        yield f"{array}.dtype in value_types", f"{name} has values of a type that operators compute with"
+        yield f"{array}.dtype in value_types", f"{name} has values of a type that the operator takes"
     else:
         yield few, f"{name} has less than {most:,} numbers"
         like, _ = first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..arrays import INTEGERS, check_values, is_array
+from ..arrays import INTEGERS, WHOLE, check_values, is_array
 from ..arrays.remedies import Wanted, conversion_of
 from ..lod import LoDTensor, RankTable, SelectedRows
 from .kinds import CONTAINERS, LISTS, Dense, accept, numbers_of, on_gpu
@@ -43,7 +43,7 @@ def check_types(op, descs):
     for name, d in zip(names_of(op, descs), descs, strict=True):
         takes = op.types.get(name)
         # Of lists without numbers NumPy makes floats.
-        if d is not None and takes and (takes is not INTEGERS or min(d.dims, default=1) > 0):
+        if d is not None and takes and (takes not in (INTEGERS, WHOLE) or min(d.dims, default=1) > 0):
             check_values(d.dtype, op.name, takes=takes, bfloat16=True)
 
 

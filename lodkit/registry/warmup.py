@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from ..arrays import VALUE_TYPES, native
+from ..arrays import MOVED
 from ..arrays.checks import as_dtype
 from ..arrays.types import DTypeLike
 from ..base.errors import DTypeError, LodkitError
@@ -95,8 +95,8 @@ def warmup(
             raise TypeError(f"ops must be operators, their names or functools.partial(op, *inputs), got {op!r:.200}")
     dtypes = [as_dtype(x, "dtypes") for x in (dtypes if isinstance(dtypes, list | tuple) else [dtypes])]
     for dtype in dtypes:
-        if native(dtype) not in VALUE_TYPES:
-            known = ", ".join(sorted(map(str, VALUE_TYPES)))
+        if dtype not in MOVED:
+            known = ", ".join(sorted(map(str, MOVED.known)))
             raise DTypeError(f"dtypes: no operator takes values of {dtype}; name some of {known}")
     shown = sys.stderr.isatty() if progress is None else progress
     with contextlib.nullcontext() if cache is None else disk.baking(cache):

@@ -97,7 +97,7 @@ def test_rows_of_a_checkpoint(tmp_path):
     [
         ([5, HEIGHT], lodkit.RowIndexError, rf"ids\[1\] = {HEIGHT} is outside \[0, {HEIGHT}\)"),
         ([-1, 3], lodkit.RowIndexError, r"ids\[0\] = -1 is outside"),
-        ([1.0], lodkit.DTypeError, "ids must be int32 or int64, not float64"),
+        ([1.0], lodkit.DTypeError, "ids must be integers, not float64"),
         ([[1, 2]], lodkit.ShapeMismatchError, r"ids must be one-dimensional, got shape \(1, 2\)"),
     ],
 )

@@ -192,13 +192,8 @@ BAD = {
     "offsets of a matrix": (torch.tensor([[1, 2]]), torch.tensor([0]), ValueError, "offsets must be None"),
     "three dimensions": (torch.tensor([[[1, 2]]]), None, ValueError, "3 dimensions"),
     "no dimension": (torch.tensor(1), torch.tensor([0]), ValueError, "0 dimensions"),
-    "floats": (
-        torch.tensor([1.0]),
-        torch.tensor([0]),
-        lodkit.DTypeError,
-        r"input must be int32 or int64, not torch.fl",
-    ),
-    "float offsets": (torch.tensor([1]), torch.tensor([0.0]), lodkit.DTypeError, "offsets must be int32 or int64"),
+    "floats": (torch.tensor([1.0]), torch.tensor([0]), lodkit.DTypeError, r"input must be integers, not torch.fl"),
+    "float offsets": (torch.tensor([1]), torch.tensor([0.0]), lodkit.DTypeError, "offsets must be integers"),
     "short": (torch.tensor([1]).short(), torch.tensor([0]).short(), lodkit.DTypeError, "convert with .long"),
     "a list": ([1, 2], torch.tensor([0]), TypeError, "list"),
 }

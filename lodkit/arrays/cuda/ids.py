@@ -6,12 +6,17 @@ import numpy as np
 
 from ...base.errors import DTypeError, LoDError, RowIndexError, bad_id
 from ..bounds import bounds_check
+from ..numpy_arrays import refuse_large
 from ..objects import id_remedy_of
 from . import vector
+from .kernels import convert
 from .launcher import elementwise
 from .memory import view
 from .slots import slots
 from .views import pending, raise_pending
+
+#: Integers that int64 holds, and kernels do not read as ids.
+_SMALL = frozenset(map(np.dtype, ("int8", "int16", "uint8", "uint16", "uint32")))
 
 
 @elementwise
@@ -23,12 +28,18 @@ def find_outside(i, ids, height, first):
 
 
 def ids_of(ids, name):
-    """View of int32 or int64 ids of any shape; of none, whose type says nothing, as int64."""
+    """View of int32 or int64 ids of any shape; smaller integers, and none, whose type says nothing, as int64."""
     ids = view(ids)
     if ids.dtype not in (np.int32, np.int64):
         if not ids.size:
             return ids.like(ids.shape, np.int64)
-        raise DTypeError(f"{name} must be int32 or int64, not {ids.dtype}; {id_remedy_of(ids.dtype, name)}")
+        if ids.dtype in _SMALL:
+            return convert(ids, np.int64)
+        if ids.dtype == np.uint64:
+            # Of the first one the CPU says what is wrong; this waits for the device.
+            refuse_large(ids.read(), name)
+            return ids.view_as(np.int64)
+        raise DTypeError(f"{name} must be integers, not {ids.dtype}; {id_remedy_of(ids.dtype, name)}")
     return ids
 
 

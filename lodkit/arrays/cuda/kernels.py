@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...jit import simd
+from ..number_types import VALUE_TYPES
 from . import vector
 from .launcher import cuda, elementwise, launch
 
@@ -43,9 +44,42 @@ def fill(out, number):
     return _fill.into(out, number.view(np.uint16) if out.dtype == np.float16 else number)
 
 
+#: Turns over the highest bit: the order of uint64 becomes that of int64.
+HIGHEST_BIT = np.int64(-1 << 63)
+
+
+@elementwise
+def _copy_integers(i, source, out):
+    out[i] = source[i]
+
+
+@elementwise
+def _copy_flags(i, source, out):
+    out[i] = 1 if source[i] else 0
+
+
+@elementwise
+def _turn_highest_bit(i, source, out):
+    out[i] = source[i] ^ HIGHEST_BIT
+
+
+def turn_highest_bit(x):
+    """New array of int64 with the highest bits turned over."""
+    return _turn_highest_bit.into(x.like(x.shape), x)
+
+
 def copy_elements(source, out):
     """Copy all elements, in order, rounded to the type of ``out``."""
-    launch(_copy, source.size, source, source.size, out)
+    if source.dtype == out.dtype:
+        words = source.as_words()
+        launch(_copy, words.size, words, words.size, out.as_words())
+    elif {source.dtype, out.dtype} <= VALUE_TYPES:
+        launch(_copy, source.size, source, source.size, out)
+    elif np.float16 in (source.dtype, out.dtype):
+        copy_elements(convert(source, np.float32), out)
+    else:
+        # Not vectors, which would take uint16 for the bits of float16.
+        (_copy_flags if source.dtype.kind == "b" else _copy_integers)(source.size, source, out)
     return out
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...base.errors import DeviceError, DTypeError, OutputError
 from .. import integers, is_cpu_tensor
+from ..numpy_arrays import refuse_large
 from ..objects import id_remedy_of
 from .kernels import convert, copy_elements, fill
 from .libraries import LIBRARIES, library_of
@@ -105,8 +106,10 @@ def rows_on_device_of(value, rows):
     if isinstance(rows, list | tuple):
         return like.send(integers(rows, "rows")).array
     rows = view(rows)
-    if rows.size and rows.dtype not in (np.int32, np.int64):
-        raise DTypeError(f"rows must be int32 or int64, not {rows.dtype}; {id_remedy_of(rows.dtype, 'rows')}")
+    if rows.size and rows.dtype.kind not in "iu":
+        raise DTypeError(f"rows must be integers, not {rows.dtype}; {id_remedy_of(rows.dtype, 'rows')}")
+    if rows.size and rows.dtype == np.uint64:
+        refuse_large(rows.read(), "rows")
     return convert(rows, np.int64, new=True).array
 
 

@@ -10,12 +10,15 @@ import numpy as np
 
 from ...base.errors import DTypeError, OutputError
 from ...jit.llvm.vectors import COMPUTE_DTYPE
+from ..number_types import VALUE_TYPES
 
 _POINTERS = {
     np.dtype(name): ("uint16" if name == "float16" else name) + "*"
     for name in "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
 }
 _POINTERS[np.dtype(bool)] = "uint8*"  # masks, as results only
+#: What kernels move in place of numbers that they do not compute in, by the bytes of one.
+_WORDS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint8), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _COMPUTE = {name: np.dtype(COMPUTE_DTYPE.get(name[:-1], name[:-1])) for name in _POINTERS.values()}
 
 
@@ -101,6 +104,21 @@ class View:
         """Same memory of float32 or float64 as integers of that size."""
         dtype = np.dtype(f"int{8 * self.dtype.itemsize}")
         return View(self.array, self.pointer, self.shape, dtype, self.library, self.device)
+
+    def as_words(self):
+        """Same memory as what kernels move: numbers that none computes in as integers of their size, or as bytes.
+
+        Numbers of two bytes get one more dimension: words of two bytes are those of float16.
+        """
+        size = self.dtype.itemsize
+        if self.dtype in VALUE_TYPES:
+            return self
+        shape = (*self.shape, 2) if size == 2 else self.shape
+        return View(self.array, self.pointer, shape, _WORDS[size], self.library, self.device)
+
+    def view_as(self, dtype):
+        """Same memory as numbers of another type of the same size."""
+        return View(self.array, self.pointer, self.shape, np.dtype(dtype), self.library, self.device)
 
     def _view_part(self, pointer, shape, make):
         """A View of some of this memory, whose array ``make()`` gives."""

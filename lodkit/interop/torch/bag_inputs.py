@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from ...arrays.ids import checked_ids
+from ...arrays.numpy_arrays import refuse_large
 from ...arrays.remedies import remedy_for
 from ...arrays.tensors import array_of, check_storage, plain_array_of
 from ...base.errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
@@ -87,7 +88,11 @@ def _ids_of(x, name="input", like=None):
         # The type of an empty tensor says nothing: PyTorch makes float32 of an empty list.
         if not x.numel():
             return _ids_of(x.long(), name, like)
-        raise DTypeError(f"{name} must be int32 or int64, not {x.dtype}; convert with .long()")
+        if x.is_floating_point() or x.is_complex() or x.dtype is torch.bool:
+            raise DTypeError(f"{name} must be integers, not {x.dtype}; convert with .long()")
+        if x.dtype is torch.uint64:
+            refuse_large(x.cpu().numpy(), name)
+        return _ids_of(x.long(), name, like)
     if like is not None:
         if x.device != like.device:
             raise DeviceError(f"{name} is on {x.device}, the table on {like.device}; call .to({str(like.device)!r})")

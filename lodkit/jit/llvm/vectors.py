@@ -12,7 +12,7 @@ from . import bfloats, halves
 from .bounds import check_lanes
 
 #: Types that lanes are computed in, by those of the array that holds them: uint16 are the bits of float16, int16 those
-#: of bfloat16.
+#: of bfloat16. Bytes only move.
 COMPUTE_DTYPE = {
     "float32": "float32",
     "float64": "float64",
@@ -20,6 +20,7 @@ COMPUTE_DTYPE = {
     "int16": "float32",
     "int32": "int64",
     "int64": "int64",
+    "uint8": "int32",
 }
 
 

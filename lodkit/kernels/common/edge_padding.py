@@ -33,7 +33,9 @@ def remove_padding(on, data, lengths, /, *, padding_width, end_padding_width, ou
 
 @ops.gather_padding.kernel("cpu", "cuda")
 def gather_padding(on, data, lengths, /, *, padding_width, end_padding_width):
-    _, offsets, before, behind = ops.prepare_edges(on, data, lengths, "sum", padding_width, end_padding_width)
+    _, offsets, before, behind = ops.prepare_edges(
+        on, data, lengths, "gather_padding", padding_width, end_padding_width
+    )
     ops.check_room(on, data, offsets, before, behind)
     return on.edge_padding.edge_sums(data, offsets, before, behind)
 

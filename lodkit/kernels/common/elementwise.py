@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values, dtype_of
+from ...arrays import check_gradient, check_values, dtype_of, native
 from ...arrays.objects import refuse_no_numbers
 from ...lod import LoDTensor, SelectedRows
 from ...ops import elementwise as ops
@@ -59,12 +59,17 @@ def _scale(xp, x, *, scale, bias, bias_after_scale):
     return x * scale + bias if bias_after_scale else (x + bias) * scale
 
 
+def _copy(xp, x):
+    """A copy, in native byte order."""
+    return np.array(x, native(x.dtype)) if xp is np else xp.asarray(x, copy=True)
+
+
 map_values(ops.abs, lambda xp, x: xp.abs(x))
 map_values(ops.square, lambda xp, x: xp.square(x))
 map_values(ops.sqrt, lambda xp, x: xp.sqrt(x))
 map_values(ops.clip_by_value, _clip, whole=ops.whole_bounds)
 map_values(ops.scale, _scale, merge="bias", whole=ops.whole_numbers)
-map_values(ops.assign, lambda xp, x: xp.asarray(x, copy=True), merge=False)
+map_values(ops.assign, _copy, merge=False)
 
 
 def _backward(op, function, saved):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ...ops import segments as ops
+from .integers import needs_integers
 
 
 @ops.segment_reduce.kernel("cpu", "cuda")
 def segment_reduce(
     on, data, segments, weights, indices, /, *, by, reduce, num_segments, pad_value, is_sparse, dtype, out=None
 ):
-    if by == "unsorted_ids" and data.ndim == 1 and weights is None and indices is None and reduce in on.SCATTERED:
+    plain = data.ndim == 1 and weights is None and indices is None
+    if by == "unsorted_ids" and plain and reduce in on.SCATTERED and not needs_integers(data.dtype, dtype):
         return on.segments.scatter(data, segments, reduce, num_segments, pad_value, dtype, out)
     ids, offsets, weights, _ = ops.prepare_segments(on, data, segments, weights, indices, by, num_segments, reduce)
     return on.reduce_into(data, ids, weights, None, offsets, reduce, pad_value, out, dtype)

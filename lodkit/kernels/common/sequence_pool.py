@@ -12,15 +12,15 @@ def _loops(on, x, /, *, pool, level, return_index, **attrs):
 
 
 @ops.sequence_pool.kernel("cpu", "cuda", choose_loops=_loops)
-def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, out=None):
-    reduce = reduction(pool, return_index) if return_index or pool == "average" else pool
+def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, dtype, out=None):
+    reduce = reduction(pool, return_index, dtype) if return_index or pool == "average" else pool
     values, levels = x._values, x._lod
     offsets = levels[-1] if level == -1 and levels else x._row_offsets(level)
     if return_index:
         return tuple(
             with_outer_levels(x, level, a) for a in on.reduce_with_index(reduce, values, offsets, pad_value, out)
         )
-    out = on.reduce_into(values, None, None, None, offsets, reduce, pad_value, out)
+    out = on.reduce_into(values, None, None, None, offsets, reduce, pad_value, out, dtype)
     return out if len(levels) == 1 else with_outer_levels(x, level, out)
 
 

@@ -12,7 +12,9 @@ from ...lod import LoDTensor, check_vector, freeze
 from ...lod import offsets as _lod
 from ...lod.copy_runs import copy_runs
 from ...ops import id_lists as ops
+from ..common.integers import from_comparable, to_comparable
 from .conversions import offsets_to_segment_ids
+from .primitives import device
 from .primitives.sort import look_up, sort_numbers
 
 
@@ -28,9 +30,10 @@ def _number_runs(order, starts, chunk, numbers):
 
 @ops.unique.kernel("cpu")
 def unique(ids, /, *, return_inverse, return_counts):
-    order, starts, distinct = sort_numbers(check_vector(ids, "ids"))
+    dtype = ops.prepare_unique(ids)
+    order, starts, distinct = sort_numbers(integers(to_comparable(device, ids.astype(dtype, copy=False)), "ids"))
     # The sorted array has room for all ids, so the distinct ones are copied.
-    results = [distinct.copy()]
+    results = [np.array(from_comparable(device, distinct, dtype))]
     if return_inverse:
         inverse = np.empty(len(order), np.int64)
         _number_runs(len(order), order, starts, settings.chunk_rows, inverse)
@@ -69,8 +72,8 @@ def merge_id_lists(*lists: LoDTensor):
 
 def _equal_integers(numbers):
     """Integers that are equal where the numbers are: the bits of floating ones, without the sign of zero."""
-    if numbers.dtype.kind == "i":
-        return integers(numbers, "data")
+    if numbers.dtype.kind != "f":
+        return integers(to_comparable(device, numbers), "data")
     numbers = upcast(numbers) + 0.0
     return integers(numbers.view(np.int32 if numbers.itemsize == 4 else np.int64), "data")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import matrix, upcast
+from ...arrays import upcast, words
 from ...jit import parallel_kernel, prange
 
 
@@ -46,8 +46,8 @@ def _grid_numbers(grid):
 
 def cut(x, grid, out):
     """Fill ``out`` with the windows of images."""
-    windows = matrix(out).reshape(len(x), grid.windows, x.shape[1], *grid.kernels)
-    _cut(out.size, matrix(x).reshape(x.shape), *_grid_numbers(grid), windows)
+    windows = words(out).reshape(len(x), grid.windows, x.shape[1], *grid.kernels)
+    _cut(out.size, words(x).reshape(x.shape), *_grid_numbers(grid), windows)
 
 
 def put_back(grad, grid, x):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ... import arrays
-from ...arrays import check_gradient, integers, matrix
+from ...arrays import check_gradient, integers, matrix, words
 from ...jit import jitable, njit, parallel_kernel, prange, settings
 from ...ops import lengths as ops
+from ..common.integers import to_comparable
 from .conversions import lengths_to_offsets, to_offsets
+from .primitives import device
 from .primitives.gather import gather_kernel
 from .primitives.gradient_kernels import place, plain
 
@@ -71,8 +73,8 @@ def lengths_top_k(values, lengths, /, *, k):
     dtype, offsets = ops.check_top_k(values, k), to_offsets(lengths, "lengths", len(values))
     positions = np.empty((len(offsets) - 1, k), np.int64)
     top = arrays.output(positions.shape, dtype)
-    largest(len(values), plain(values), offsets, positions)
-    gather_kernel(0)(top.size, matrix(values), positions.reshape(-1), -1, settings.chunk_rows, matrix(top.reshape(-1)))
+    largest(len(values), plain(to_comparable(device, values)), offsets, positions)
+    gather_kernel(0)(top.size, words(values), positions.reshape(-1), -1, settings.chunk_rows, words(top.reshape(-1)))
     _shift(positions, offsets, -1, positions)
     return top, positions
 

@@ -7,7 +7,9 @@ import numpy as np
 from ...arrays import native
 from ...jit import njit, parallel_kernel, prange
 from ...lod.selection import part_numbers
+from ..common.integers import to_comparable
 from .lengths import largest
+from .primitives import device
 from .primitives.gradient_kernels import plain
 
 
@@ -15,7 +17,7 @@ def top_rows(values, offsets, k):
     """Offsets of the k largest of each segment, their positions, and their indices in their segments."""
     ends = np.empty(len(offsets), np.int64)
     positions = np.empty((len(offsets) - 1, _ends(offsets, k, ends)), np.int64)
-    largest(len(values), plain(values.reshape(-1)), offsets, positions)
+    largest(len(values), plain(to_comparable(device, values.reshape(-1))), offsets, positions)
     rows, indices = np.empty(ends[-1], np.int64), np.empty(ends[-1], np.int64)
     _list(positions, offsets, ends, rows, indices)
     return ends, rows, indices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import matrix
+from ...arrays import words
 from ...jit import njit, parallel_kernel, prange, settings
 from ...lod import check_vector as check_vector
 from ...lod import offsets as _lod
@@ -56,6 +56,6 @@ def count_rows(shards, offsets, count):
 
 def put_shards(order, starts, data, out):
     """Put the rows of each shard where its keys are."""
-    target = matrix(out)
+    target = words(out)
     for p, x in enumerate(data):
-        put_once(x.size, order[starts[p] : starts[p + 1]], matrix(x), target)
+        put_once(x.size, order[starts[p] : starts[p + 1]], words(x), target)

@@ -15,10 +15,16 @@ def _copy_columns(i, source, source_width, source_start, width, out, out_width, 
     vector.store(out, row * out_width + out_start + column, x)
 
 
+def words_in_number(x):
+    """Words that move for each number."""
+    return 1 + (x.as_words().ndim > x.ndim)
+
+
 def join_columns(views, widths, out):
     """Put rows of these widths side by side into ``out``."""
-    start = 0
-    for x, width in zip(views, widths, strict=True):
+    start, out, words = 0, out.as_words(), [x.as_words() for x in views]
+    widths = [width * words_in_number(x) for width, x in zip(widths, views, strict=True)]
+    for x, width in zip(words, widths, strict=True):
         _copy_columns(x.size, x, width, 0, width, out, sum(widths), start)
         start += width
 
@@ -34,10 +40,11 @@ def split_columns(grad, views, widths):
 
 def take_columns(x, pairs, out):
     """Put ranges of the columns of ``x`` side by side into ``out``."""
-    first = 0
+    first, words = 0, x.as_words()
+    each, out = words_in_number(x), out.as_words()
     for start, stop in pairs:
-        width, n = stop - start, len(x) * (stop - start)
-        _copy_columns(n, x, x.columns, start, width, out, out.columns, first)
+        width = (stop - start) * each
+        _copy_columns(len(x) * width, words, words.columns, start * each, width, out, out.columns, first)
         first += width
 
 

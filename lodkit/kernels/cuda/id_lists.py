@@ -9,7 +9,9 @@ import numpy as np
 from ...arrays.cuda import convert, copy_elements, elementwise, fill, ids_of, vector, view
 from ...lod import LoDTensor, freeze
 from ...ops import id_lists as ops
+from ..common.integers import from_comparable, to_comparable
 from .conversions import from_ids, integers, offsets_to_lengths
+from .primitives import device as gpu
 from .primitives.gather import gather, positions_of
 from .primitives.group_by_value import LARGEST, extremes, run_of_each, runs_of_numbers
 from .primitives.offsets import offsets_like
@@ -19,8 +21,10 @@ from .primitives.small_group_by import runs_below
 
 @ops.unique.kernel("cuda")
 def unique(ids, /, *, return_inverse, return_counts):
-    found = runs_of_numbers(integers(ids, "ids"))
-    results = [found.rows.array]
+    dtype = ops.prepare_unique(view(ids))
+    found = runs_of_numbers(integers(to_comparable(gpu, convert(view(ids), dtype)), "ids"))
+    # A new one: the array of the same memory has the type of what was compared.
+    results = [convert(from_comparable(gpu, found.rows, dtype), dtype, new=True).array]
     if return_inverse:
         results.append(run_of_each(found).array)
     if return_counts:
@@ -84,7 +88,7 @@ def _equal_integers(i, bits, magnitude, infinity, keys, kept):
 def find_duplicate_elements(data, /):
     data = view(data)
     ops.check_elements(data)
-    keys, kept = data, fill(data.like(data.shape, np.int64), 1)
+    keys, kept = to_comparable(gpu, data), fill(data.like(data.shape, np.int64), 1)
     if data.dtype.kind == "f":
         bits, keys = convert(data, data.compute_dtype).as_integers(), data.like(data.shape, np.int64)
         infinity = int(np.array(np.inf, data.compute_dtype).view(bits.dtype))

@@ -15,7 +15,8 @@ def _cut(at, x, height, width, across, windows, rows, columns, down, right, up, 
     image, w = rest // windows, rest % windows
     y, z = w // across * down - up + i, w % across * right - left + j
     there = (y >= 0) & (y < height) & (z >= 0) & (z < width)
-    vector.store(out, at, vector.load_where(there, x, ((image * channels + c) * height + y) * width + z, 1))
+    # As they lie in memory: bits of any type.
+    out[at] = x[((image * channels + c) * height + y) * width + z] if there else 0
 
 
 @elementwise

@@ -9,7 +9,9 @@ import numpy as np
 from ...arrays import check_gradient
 from ...arrays.cuda import cuda, device, elementwise, fill, ids_of, launch, vector, view
 from ...ops import lengths as ops
+from ..common.integers import to_comparable
 from .conversions import from_lengths, integers, to_offsets
+from .primitives import device as gpu
 from .primitives.gather import gather
 from .primitives.offsets import find_facts, settings
 from .primitives.reduce_kernels import FULL_WARP_MASK, WARP
@@ -72,7 +74,7 @@ def _run(values, candidates, offsets, times, k):
 
 def largest(values, offsets, k):
     """Positions of the k largest of every segment, -1 behind the last; of a long segment, from those of its tiles."""
-    candidates, times = None, 1
+    values, candidates, times = to_comparable(gpu, values), None, 1
     while offsets.tiles is not None and 2 * k <= settings.tile_rows:
         candidates = _run(values, candidates, offsets.tiles, times, k)
         offsets, times = offsets.tile_offsets, k

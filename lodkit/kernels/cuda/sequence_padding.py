@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ...arrays import VALUE_TYPES
 from ...arrays.cuda import elementwise, vector
 from ...ops.sequence_padding import pad_as
 
@@ -13,6 +16,7 @@ def _repeat(i, pad, size, out):
 
 def pads(pad, values, dtype):
     """Padding for ``copy_runs``: a row for each side."""
-    if pad.dtype != dtype and dtype.kind == "i":
-        pad = values.send(pad_as(pad.read(), dtype))
+    if dtype.kind != "f" and (pad.dtype != dtype or dtype not in VALUE_TYPES):
+        item = np.broadcast_to(pad_as(pad.read(), dtype), (2, *values.shape[1:]))
+        return values.send(np.array(item, dtype))
     return _repeat.into(values.like((2, *values.shape[1:])), pad, pad.size)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import convert, elementwise, output, vector, view
+from ...arrays.cuda import convert, copy_elements, elementwise, output, vector, view
 from ...lod import LoDTensor, freeze
 from ...ops import sequence_tokens as ops
+from ..common.integers import comparable_tokens, from_comparable, to_comparable
+from .primitives import device as gpu
 from .primitives.gather import gather, list_ones, take
 from .primitives.offsets import offsets_like
 from .primitives.row_kernels import lower_bound, segment_of
@@ -34,7 +36,8 @@ def sequence_erase(x: LoDTensor, /, *, tokens, out=None):
     values = view(x.values)
     dtype, tokens = ops.prepare_erase(values, tokens)
     values = convert(values, dtype)
-    kept = _mark_kept.into(values.like((len(values),), np.int64), values, values.send(tokens), len(tokens))
+    numbers, tokens = to_comparable(gpu, values), comparable_tokens(tokens, dtype)
+    kept = _mark_kept.into(values.like((len(values),), np.int64), numbers, values.send(tokens), len(tokens))
     ends, out = keep(values, kept, x._row_offsets(), out)
     return LoDTensor._wrap(out.array, (*x._lod[:-1], freeze(ends)))
 
@@ -51,5 +54,10 @@ def sequence_enumerate(x: LoDTensor, /, *, win_size, pad_value, out=None):
     values = view(x.values)
     dtype = ops.check_windows(values, win_size, pad_value)
     values, out = convert(values, dtype), output(values, (len(values), win_size), dtype, out)
-    offsets = offsets_like(values, x._row_offsets())
-    return x.with_values(_windows.into(out, values, offsets.offsets, len(offsets), win_size, pad_value).array)
+    numbers, offsets = to_comparable(gpu, values), offsets_like(values, x._row_offsets())
+    pad = pad_value - (1 << 63) if dtype == np.uint64 else pad_value
+    windows = out if numbers is values else numbers.like(out.shape)
+    _windows.into(windows, numbers, offsets.offsets, len(offsets), win_size, pad)
+    if windows is not out:
+        copy_elements(from_comparable(gpu, windows, dtype), out)
+    return x.with_values(out.array)

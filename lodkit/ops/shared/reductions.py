@@ -8,12 +8,13 @@ from typing import Literal
 import numpy as np
 
 from ...arrays import (
-    COMPUTED,
+    SUMMED,
     VALUE_TYPES,
     cast_to,
     check_gradient,
     check_values,
     is_bfloat16,
+    is_floating,
     is_half,
     native,
     to_dtype,
@@ -22,6 +23,8 @@ from ...arrays import (
 )
 from ...base.errors import DTypeError, LoDError
 
+#: The type that may be asked for: the first of float16, the second of the mean of integers.
+ResultType = Literal["float32", "float64"]
 Reduction = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
 
 
@@ -75,9 +78,23 @@ REDUCE = {
 ARG = {"max": np.argmax, "min": np.argmin}
 
 
+#: Reductions that give integers no integer.
+FRACTIONS = frozenset(("mean", "sqrt", "logsumexp", "logmeanexp"))
+
+
 def result_dtype(dtype, reduce, asked=None):
-    """Type of the result: that of the values, int64 for sum and prod of int32. Means of integers are refused."""
-    dtype = check_values(dtype, reduce, takes=COMPUTED, bfloat16=True)
+    """Type of the result: that of the values, int64 or uint64 for sum and prod of integers.
+
+    The mean of integers, and what else has fractions, is refused unless float64 is asked for.
+    """
+    dtype = check_values(dtype, reduce, takes=SUMMED, bfloat16=True)
+    if not is_floating(dtype) and reduce in FRACTIONS:
+        if asked is None or np.dtype(asked) != np.float64:
+            raise DTypeError(
+                f"{reduce} of {dtype} values is no integer; pass dtype='float64' where the operator takes it, or "
+                f"{cast_to(np.float64)}"
+            )
+        return np.dtype(np.float64)
     if asked is not None and asked != dtype:
         if not is_half(dtype) and dtype != np.float32:
             raise DTypeError(
@@ -85,25 +102,29 @@ def result_dtype(dtype, reduce, asked=None):
                 f".astype(np.{asked})"
             )
         return np.dtype(asked)
-    if dtype.kind == "i" and reduce in ("mean", "sqrt", "logsumexp", "logmeanexp"):
-        raise DTypeError(f"{reduce} of {dtype} values is no integer; {cast_to(np.float64)}")
-    return np.dtype(np.int64) if dtype.kind == "i" and reduce in ("sum", "prod") else dtype
+    return total_dtype(dtype) if not is_floating(dtype) and reduce in ("sum", "prod") else dtype
 
 
 @functools.lru_cache(256)
 def pad_of(pad_value, dtype):
     """``pad_value`` as a value of ``dtype``."""
-    # Floating numbers hold integers up to 2**53 only.
-    whole = dtype.kind == "i" and isinstance(pad_value, int)
+    if not is_floating(dtype):
+        words = np.dtype(np.int64) if dtype.kind in "mM" else dtype
+        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(words).min, np.iinfo(words).max)
+        # Floating numbers hold integers up to 2**53 only.
+        if not (np.isfinite(pad_value) and pad_value == int(pad_value) and low <= int(pad_value) <= high):
+            raise _bad_pad(pad_value, dtype)
+        return np.array(int(pad_value), words).view(dtype)[()]
     with np.errstate(over="ignore", invalid="ignore"):
         # The sum turns -0.0 into 0.0.
         pad = to_dtype(np.asarray(pad_value + 0.0, np.float64), dtype)[()]
-    if whole and np.iinfo(dtype).min <= pad_value <= np.iinfo(dtype).max:
-        pad = dtype.type(pad_value)
-    lost = pad != pad_value if dtype.kind == "i" else np.isinf(upcast(np.asarray(pad))) and not np.isinf(pad_value)
-    if lost:
-        raise ValueError(f"pad_value {pad_value} is no value of {dtype}; pass one that is, or convert the values")
+    if np.isinf(upcast(np.asarray(pad))) and not np.isinf(pad_value):
+        raise _bad_pad(pad_value, dtype)
     return pad
+
+
+def _bad_pad(pad_value, dtype):
+    return ValueError(f"pad_value {pad_value} is no value of {dtype}; pass one that is, or convert the values")
 
 
 WEIGHTED = ("sum", "mean")  # reductions that weights have a meaning with

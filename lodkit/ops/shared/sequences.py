@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import cast_to, check_gradient, check_values, dtype_of, integers, mixed_types, native
+from ...arrays import check_gradient, check_values, dtype_of, integers, mixed_types, native
 from ...arrays.objects import remedy_of
 from ...base.errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, RowIndexError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
@@ -194,16 +194,13 @@ def check_sort_keys(keys, count, level):
     return keys
 
 
-def check_tokens(name, values, what="x"):
+def check_tokens(name, values, what="x", takes=None):
     """Check that values are one integer per row. Returns the dtype: int64 where there are none."""
     if tuple(values.shape[1:]) not in ((), (1,)):
         raise ShapeMismatchError(f"{name}: {what} has rows of shape {tuple(values.shape[1:])}; a token is one number")
-    dtype = native(values.dtype)
-    if dtype not in (np.int32, np.int64):
-        if not values.shape[0]:
-            return np.dtype(np.int64)
-        raise DTypeError(f"{name} takes int32 or int64, not {values.dtype}; {cast_to(np.int64, of=dtype)}")
-    return dtype
+    if not values.shape[0] and values.dtype.kind not in "iub":
+        return np.dtype(np.int64)
+    return check_values(values.dtype, name, takes=takes)
 
 
 def offsets_of_pairs(name, level, **pair):

@@ -58,6 +58,16 @@ def convert(x, dtype, new=False):
     return np.array(made, order="C") if new and (made is x or not made.flags.c_contiguous) else made
 
 
+def view_as(x, dtype):
+    """The memory of an array as numbers of another type of the same width, in C order."""
+    return to_contiguous(x).view(dtype)
+
+
+def turn_highest_bit(x):
+    """A new array of int64 with the highest bits turned over."""
+    return x ^ np.int64(-1 << 63)
+
+
 def fill(out, number):
     """Put ``number`` into every element of ``out``."""
     out[...] = number

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from .... import arrays
-from ....arrays import ALIGNED, AS_THEY_ARE, integers, matrix, native
+from ....arrays import ALIGNED, AS_THEY_ARE, integers, native, words
 from ....arrays.ids import ids_in_range
 from ....jit import advance, get_num_threads, jitable, parallel_kernel, prange, segment_of, settings, simd
 from ....jit.tuning import tuning
@@ -89,7 +89,7 @@ def rows_to_read(table, ids, padding_idx):
 
 def gather_loop(table, ids):
     """The loop of ``gather``, and what was chosen for these arrays."""
-    rows = matrix(table)
+    rows = words(table)
     many = ids.size * rows.shape[1] >= settings.fetch_from
     return choose_gather(many, rows.itemsize * rows.shape[1]), {"prefetch": f"{AHEAD} rows ahead"}
 
@@ -114,7 +114,7 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
         size, target = out.size, out
         if ids.ndim != 1:
             flat, target = flat.reshape(-1), out.reshape(ids.size, *table.shape[1:])
-        source, target = matrix(source), matrix(target)
+        source, target = words(source), words(target)
     args = source, flat, -1 if padding_idx is None else padding_idx, settings.chunk_rows, target
     # The stride of a matrix of one row is any number.
     kernel = choose_gather(size >= settings.fetch_from, source.itemsize * source.shape[1])
@@ -130,7 +130,7 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
 
 def should_stream(out):
     """True if a result is written past the caches, row by row."""
-    return out.nbytes >= settings.far_bytes and out.nbytes >= STREAM_ROW_BYTES * len(out)
+    return len(out) > 0 and out.nbytes >= max(settings.far_bytes, STREAM_ROW_BYTES * len(out))
 
 
 def take_rows(data, rows, out=None):
@@ -141,7 +141,7 @@ def take_rows(data, rows, out=None):
     out = arrays.output((len(rows), *data.shape[1:]), native(data.dtype), out)
     if not should_stream(out):
         return gather(data, rows, None, out)
-    source, target = matrix(data), matrix(out)
+    source, target = words(data), words(out)
     _stream_rows(out.size, source, rows, out.nbytes // len(out), settings.chunk_rows, target)
     return out
 
@@ -228,4 +228,4 @@ def put_all(rows, values, out):
 
 def scatter_rows(rows, values, out):
     """``out[rows[i]] = values[i]``, of several for one row the last."""
-    put_all(rows, matrix(values), matrix(out))
+    put_all(rows, words(values), words(out))

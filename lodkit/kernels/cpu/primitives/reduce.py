@@ -18,6 +18,8 @@ from ....jit.reducers import REDUCERS, Divisor
 from ....jit.tuning import SHARED, tuning
 from ....lod.offsets import tiles_of
 from ....ops.shared.reductions import pad_of, result_dtype
+from ...common.integers import computed_type, needs_integers, reduce_integers, to_comparable
+from . import device
 from .flat_kernels import LANES, SHORT_LANES, flat_kernel, flat_logsumexp_kernel
 from .gather import NO_WEIGHTS, rows_to_read
 from .gradient_kernels import plain, weight_sums
@@ -64,8 +66,8 @@ class Plan:
         Rows between a prefetch, and a second one, and the use of a row.
     adapt : callable or None
         Gives values and results the shape and type that the kernel takes; None where they have it.
-    copies : bool
-        The byte order of the values is another one.
+    converts, copies : bool
+        The kernel does not take the type of the values; their byte order is another one, or it does not.
     code : callable or None
         The compiled kernel, which looks at no types, from the first call on.
     group_code : callable or None
@@ -80,7 +82,7 @@ class Plan:
 
     __slots__ = (
         *("dtype", "total_dtype", "kernel", "divisor", "distance", "near_distance"),
-        *("adapt", "copies", "code", "group_code", "pad", "flat", "lanes"),
+        *("adapt", "converts", "copies", "code", "group_code", "pad", "flat", "lanes"),
     )
 
     def __init__(self, kind, ndim, columns, reduce, dtype, weights, gather, few, reach):
@@ -91,7 +93,8 @@ class Plan:
         converts, weighted = native(kind) != self.dtype, weights is not None
         facts = reduce, columns, width, gather, weighted, prefetch, converts
         self.kernel, self.divisor, self.flat = choose_kernel(*facts)
-        self.adapt, self.copies = flatten if self.flat else matrix, not kind.isnative
+        self.adapt, self.converts = flatten if self.flat else matrix, needs_integers(kind, self.dtype)
+        self.copies = self.converts or not kind.isnative
         if kind in AS_THEY_ARE and self.dtype in AS_THEY_ARE and ndim < 3:
             self.adapt = None if ndim == 2 - self.flat else flatten if self.flat else add_axis
         self.lanes = 1 if reduce in ENDS else width
@@ -188,6 +191,8 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
         return out
     table, places, padding = values, ids, padding_idx
     if plan.copies or values.flags.num & ALIGNED != ALIGNED:
+        if plan.converts:
+            return reduce_integers(device, values, ids, padding_idx, offsets, reduce, pad_value, out, unchecked)
         table, places, padding = rows_to_read(values, ids, padding_idx)
         table = np.require(table, native(kind), "CA")
     if plan.adapt:
@@ -318,7 +323,7 @@ def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
     size = (ids.size if gather else len(values)) * columns
     few, reach = size < settings.parallel_from, reach_of(values.nbytes, size, gather)
     of_weights = None if weights is None else weights.dtype
-    plan = Plan(values.dtype, values.ndim, columns, reduce, None, of_weights, gather, few, reach)
+    plan = Plan(computed_type(values.dtype), values.ndim, columns, reduce, None, of_weights, gather, few, reach)
     again = f" and {plan.near_distance}" if plan.near_distance else ""
     ahead = f"{plan.distance}{again} rows ahead" if plan.distance else "none: the rows are few, or in the cache"
     if plan.flat:
@@ -339,7 +344,7 @@ def reduce_with_index(reduce, values, offsets, pad_value, out=None):
 def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
     values, ids, padding_idx = rows_to_read(values, ids, padding_idx)
-    values = matrix(upcast(values))
+    values = matrix(to_comparable(device, upcast(values)))
     index = np.empty((len(offsets) - 1, values.shape[1]), np.int64)
     padding = -1 if padding_idx is None else padding_idx
     ids = NO_IDS if ids is None else ids

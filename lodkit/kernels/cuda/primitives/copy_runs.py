@@ -6,7 +6,8 @@ import functools
 
 import numpy as np
 
-from ....arrays.cuda import View, cuda, device, launch, vector
+from ....arrays import VALUE_TYPES
+from ....arrays.cuda import View, cuda, device, fill, launch, vector
 from ....jit import simd
 from ....lod import LoDTensor
 from ....lod.offsets import lengths_to_offsets
@@ -85,6 +86,11 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
         runs, slots = (send_once(source, x) if type(x) is np.ndarray else x for x in (runs, slots))
         count = len(slots if runs_are_even else runs) - 1
         starts, stops = runs, runs if runs_are_even else runs.part(1, count + 1)
+    if has_rows:
+        pad = pad.as_words()
+    elif out.dtype not in VALUE_TYPES:
+        pad, has_rows = fill(out.like((2, *out.shape[1:])), pad).as_words(), True
+    source, out = source.as_words(), out.as_words()
     columns = out.columns
     width = width_of(columns, source, out, *([pad] if has_rows else []))
     bits = group_of(columns, width)
@@ -131,6 +137,7 @@ def move_runs(source, place, out):
         return
     sent = source.send(np.concatenate([starts, to, ends]))
     starts, to, offsets = sent.part(0, n), sent.part(n, 2 * n), sent.part(2 * n, 3 * n + 1)
+    source, out = source.as_words(), out.as_words()
     columns, width = source.columns, width_of(source.columns, source, out)
     bits = group_of(columns, width)
     launch(_run_kernel(width), rows << bits, source, starts, to, offsets, n, columns, bits, rows, out)

@@ -20,6 +20,7 @@ from ....arrays.cuda import copy_elements as copy_elements
 from ....arrays.cuda import fill as fill
 from ....arrays.cuda import ids_of as integers  # noqa: F401
 from ....arrays.cuda import refuse_overlap as refuse_overlap
+from ....arrays.cuda import turn_highest_bit as turn_highest_bit
 from ....lod import LoDTensor, RankTable, SelectedRows
 from ... import importing
 
@@ -88,6 +89,11 @@ def send(like, x):
 def read(x):
     """An array as one of NumPy's. Synchronises with the device."""
     return x.read()
+
+
+def view_as(x, dtype):
+    """The memory of an array as numbers of another type of the same width."""
+    return x.view_as(dtype)
 
 
 def part(x, start, stop):

@@ -6,7 +6,6 @@ import functools
 
 import numpy as np
 
-from ....arrays import VALUE_TYPES
 from ....arrays.cuda import View, check_as_read, checked_ids, convert, cuda, elementwise, fill, launch, output, vector
 from ....jit import simd
 from .reduce import group_of, width_of
@@ -32,16 +31,9 @@ def _copy_kernel(width, notes=False):
     return kernel
 
 
-@elementwise
-def _copy_small(k, table, ids, padding, height, columns, out):
-    row = vector.number(ids, k // columns)
-    out[k] = table[row * columns + k % columns] if 0 <= row < height and row != padding else 0
-
-
 def gather_loop(table, ids):
     """The loop of ``gather`` for these arrays, and what was chosen for them."""
-    if table.dtype not in VALUE_TYPES:
-        return _copy_small.kernel, {}
+    table = table.as_words()
     width = width_of(table.columns, table)
     return _copy_kernel(width, True), {
         "numbers per load": width,
@@ -55,24 +47,22 @@ def gather(table, ids, padding_idx, out=None, unchecked=False):
     ``unchecked`` ids are checked here, by the kernel that reads them; those for ``out`` were before.
     """
     columns, padding = table.columns, -1 if padding_idx is None else padding_idx
-    vectors = table.dtype in VALUE_TYPES  # which hold none of the others
     unchecked = unchecked and out is None
-    if unchecked and not (vectors and columns):
+    if unchecked and not columns:
         checked_ids(ids, len(table))
         unchecked = False
     out = output(table, ids.shape + table.shape[1:], table.dtype) if out is None else out
     if not out.size:
         return out
-    if not vectors:
-        _copy_small(out.size, table, ids, padding, len(table), columns, out)
-        return out
-    width = width_of(columns, table, out)
+    table, target = table.as_words(), out.as_words()
+    columns = table.columns
+    width = width_of(columns, table, target)
     bits = group_of(columns, width)
     source = table if len(table) else table.like((1, *table.shape[1:]))
 
     def run(first=None):
         kernel, numbers = _copy_kernel(width, first is not None), (padding, len(table), columns, bits, ids.size)
-        launch(kernel, ids.size << bits, source, ids, *numbers, ids if first is None else first, out)
+        launch(kernel, ids.size << bits, source, ids, *numbers, ids if first is None else first, target)
 
     if unchecked:
         check_as_read(ids, len(table), out.size * out.dtype.itemsize, run)
@@ -116,9 +106,10 @@ def _put_kernel(width, adds):
 def put_rows(rows, value, out, adds=False):
     """``out[rows[i]] = value[i]``, for rows that are listed once and are there; nothing for row -1."""
     if value.size:
-        columns, width = value.columns, width_of(value.columns, value, out)
+        value, target = value.as_words(), out.as_words()
+        columns, width = value.columns, width_of(value.columns, value, target)
         bits = group_of(columns, width)
-        launch(_put_kernel(width, adds), len(rows) << bits, rows, value, columns, bits, len(rows), out)
+        launch(_put_kernel(width, adds), len(rows) << bits, rows, value, columns, bits, len(rows), target)
     return out
 
 

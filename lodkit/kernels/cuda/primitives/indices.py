@@ -6,15 +6,20 @@ import numpy as np
 
 from ....arrays.cuda import fill, launch, output
 from ....ops.shared.reductions import pad_of, result_dtype
+from ...common.integers import needs_integers, to_comparable
+from . import device
 from .index_kernels import index_kernel
 from .offsets import offsets_like
-from .reduce import group_of, width_of
+from .reduce import group_of, reduce_into, width_of
 from .reduce_kernels import WARP
 
 
 def reduce_with_index(reduce, values, offsets, pad_value, out=None):
     """The maximum or minimum of every segment, as ``reduce_into`` gives it, and its first row: two Views."""
     dtype, offsets = result_dtype(values.dtype, reduce), offsets_like(values, offsets)
+    if needs_integers(values.dtype):
+        out = reduce_into(values, None, None, None, offsets, reduce, pad_value, out)
+        return out, argreduce_rows(reduce, to_comparable(device, values), None, None, offsets, out.shape)
     out = output(values, (len(offsets), *values.shape[1:]), dtype, out)
     return out, _extremes(reduce, values, None, None, offsets, pad_of(pad_value, dtype), out)
 

@@ -9,6 +9,8 @@ import numpy as np
 from ....arrays.cuda import BLOCK, check_as_read, checked_ids, elementwise, fill, launch, output, vector
 from ....jit.reducers import REDUCERS
 from ....ops.shared.reductions import pad_of, result_dtype
+from ...common.integers import computed_type, needs_integers, reduce_integers
+from . import device
 from .offsets import Offsets, offsets_like
 from .reduce_kernels import WARP, reduce_kernel
 
@@ -134,7 +136,8 @@ def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
     """The loop of ``reduce_into`` for these arrays, and what was chosen for them."""
     weighted_mean = weights is not None and REDUCERS[reduce].divisor is not None
     given = ids is not None, weights is not None, weighted_mean, ids is not None
-    dtypes, misaligned = (values.dtype, values.dtype), (values.pointer % VECTOR, 0)
+    kind = computed_type(values.dtype)
+    dtypes, misaligned = (kind, kind), (values.pointer % VECTOR, 0)
     kernel, bits = _choose_kernel(reduce, values.columns, dtypes, misaligned, *given)
     tiled = offsets_like(values, offsets).tiles is not None and reduce not in ENDS
     return kernel, {"threads for a segment": 1 << bits, "tiles": "of long segments" if tiled else "none"}
@@ -176,6 +179,9 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     ``unchecked`` ids are checked here, by the kernel that reads them where it reads all.
     """
     dtype, offsets = result_dtype(values.dtype, reduce, dtype), offsets_like(values, offsets)
+    if needs_integers(values.dtype, dtype):
+        out = output(values, (len(offsets), *values.shape[1:]), dtype, out)
+        return reduce_integers(device, values, ids, padding_idx, offsets, reduce, pad_value, out, unchecked)
     reads_all = values.columns and reduce not in ENDS and (weights is None or REDUCERS[reduce].divisor is None)
     if unchecked and not (reads_all and out is None):
         checked_ids(ids, len(values))
