@@ -174,8 +174,8 @@ def embedding_bag(
     is_sparse : bool
         True if the gradient of the table is SelectedRows.
     dtype : {"float32", "float64"}, optional
-        The type of the result: float32 for a table of float16 or bfloat16, whose own type it has by default, float64 for
-        the mean of integers and what else gives them no integer, which is refused otherwise.
+        The type of the result: float32 for a table of float16 or bfloat16, whose own type it has by default, float64
+        for the mean of integers and what else gives them no integer, which is refused otherwise.
 
     Returns
     -------

@@ -276,6 +276,21 @@ def _dtype(array):
     return np.dtype(interface.get("typestr", array.dtype))
 
 
+def in_float32(descs):
+    """Descriptions of the float32 copies that an operator gets of bfloat16 that it does not take; None without any."""
+    if not any(d is not None and is_bfloat16(d.dtype) for d in descs):
+        return None
+    return [d if d is None or not is_bfloat16(d.dtype) else d.but(dtype=np.float32) for d in descs]
+
+
+def rounded_descs(found, descs):
+    """Descriptions of results in float32, which are rounded to bfloat16 where no input was wider."""
+    if isinstance(found, tuple):
+        return tuple(rounded_descs(d, descs) for d in found)
+    is_wide = any(d is not None and d.dtype.kind == "f" and d.dtype.itemsize > 2 for d in descs)
+    return found if is_wide or found.dtype != np.float32 else found.but(dtype=bfloat16_dtype())
+
+
 def array_desc(descs):
     """The LOD_TENSOR_ARRAY of elements that these describe; dims in which they differ become unknown."""
     first = descs[0]
