@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..base.bfloat16 import is_bfloat16
+from ..base.bfloat16 import is_bfloat16, name_of_dtype
 from ..base.errors import DTypeError
 from .objects import remedy_of
 
@@ -91,5 +91,6 @@ def check_values(dtype, what, *, floating=False, takes=None, bfloat16=False):
         return native(dtype)
     if dtype not in takes:
         dtype = native(dtype)
-        raise DTypeError(f"{what} takes {takes.words}, not {dtype}; {remedy_of(dtype, takes is FLOATING)}")
+        remedy = remedy_of(dtype, takes is FLOATING)
+        raise DTypeError(f"{what} takes {takes.words}, not {name_of_dtype(dtype)}; {remedy}")
     return native(dtype)

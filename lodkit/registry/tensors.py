@@ -133,7 +133,7 @@ class Swap:
                 array = plain_array_of(numbers) if array is None else array
                 array = self.unusual(numbers, i) if array is None else array
             else:
-                array = upcast(numbers)
+                array = upcast(numbers) if isinstance(numbers, np.ndarray) else numbers.float()
                 self.copies[id(numbers)] = numbers
             self.arrays[id(numbers)] = array
             self.given[id(array)] = numbers
@@ -194,7 +194,8 @@ class Swap:
         if id(numbers) in self.copies and isinstance(numbers, np.ndarray):
             numbers[...] = to_dtype(self.arrays[id(numbers)], numbers.dtype)
         elif id(numbers) in self.copies:
-            numbers.detach().copy_(tensor_of(self.arrays[id(numbers)]))
+            array = self.arrays[id(numbers)]
+            numbers.detach().copy_(array if is_tensor(array) else tensor_of(array))
         elif isinstance(numbers, self.tensor) and not numbers.is_cuda:
             changed(numbers)
 
@@ -222,7 +223,14 @@ def restore(x, given, halves=None, tensors=True):
         return x._with_value(_restore_numbers(x.value, given, halves, tensors))
     if kind is tuple or kind is list:
         return kind([restore(part, given, halves, tensors) for part in x])
+    if is_tensor(x):
+        return rounded_tensor(x, halves)
     return tensor_over(np.asarray(x), halves) if isinstance(x, np.generic) and tensors else x
+
+
+def rounded_tensor(x, halves):
+    """A tensor on a GPU of float32 as bfloat16, if results are to be of that; others as they are."""
+    return x.bfloat16() if halves is not None and x.is_cuda and x.dtype is sys.modules["torch"].float32 else x
 
 
 def rounded_array(array, halves):
@@ -236,7 +244,7 @@ def _restore_numbers(values, given, halves, tensors):
     if found is not None and (not tensors or not isinstance(found, np.ndarray)):
         return found
     if type(values) is not np.ndarray:
-        return values
+        return rounded_tensor(values, halves) if is_tensor(values) else values
     return tensor_over(values, halves) if tensors else rounded_array(values, halves)
 
 
@@ -258,9 +266,7 @@ def tensor_over(array, halves=None):
 
 
 def _bits(tensor):
-    """Memory of a tensor of a type of two bytes, as an array."""
-    return (
-        tensor
-        if isinstance(tensor, np.ndarray)
-        else array_of(tensor.detach().view(sys.modules["torch"].int16), "a view")
-    )
+    """Memory of a tensor of a type of two bytes, as an array; of one on a GPU itself."""
+    if isinstance(tensor, np.ndarray) or tensor.is_cuda:
+        return tensor
+    return array_of(tensor.detach().view(sys.modules["torch"].int16), "a view")
