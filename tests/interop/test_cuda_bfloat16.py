@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
 import torch
@@ -53,3 +55,32 @@ def test_gpu_gives_what_the_cpu_gives(name, monkeypatch):
     for got, want in zip(map(numbers_of, found), map(numbers_of, expected), strict=True):
         assert got.dtype is want.dtype
         torch.testing.assert_close(got.float(), want.float(), rtol=2**-7, atol=2**-7)
+
+
+@pytest.mark.jit
+@pytest.mark.skipif(importlib.util.find_spec("nvidia") is None, reason="the CUDA compiler is not installed")
+def test_machine_code_of_kernels(monkeypatch):
+    """Of bags of 64 columns, and updates: rows are loaded 16 bytes at a time, nothing is spilled."""
+    pytest.importorskip("numba_cuda")
+    from lodkit.arrays.cuda import launcher
+
+    table, launched = torch.randn(6, 64).to(HALF), {}
+    with on_gpu():
+        run = launcher.runner
+
+        def note(kernel, blocks, block, args, exact):
+            launched[kernel, tuple(map(launcher.type_name, args))] = None
+            run(kernel, blocks, block, args, exact)
+
+        monkeypatch.setattr(launcher, "runner", note)
+        ids = lodkit.LoDTensor(torch.tensor([1, 1, 5]), [[2, 1]])
+        lodkit.embedding_bag(table, ids)
+        lodkit.sgd(table, SelectedRows(torch.tensor([1, 4, 1]), torch.ones(3, 64).to(HALF), 6), lr=0.5)
+        monkeypatch.undo()
+    halves = [(kernel, names) for kernel, names in launched if "int16*" in names]
+    wide = 0
+    for kernel, names in halves:
+        code, _, report = launcher.machine_code(kernel, names, (8, 0))
+        assert code[:4] == b"\x7fELF" and report["stack"] == report["spills"] == report["doubles"] == 0, report
+        wide += report["wide_loads"]
+    assert len(halves) >= 2 and wide
