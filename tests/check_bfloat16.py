@@ -1,6 +1,6 @@
 """All 2^32 patterns of float32, rounded to bfloat16, beside PyTorch's cast: ``python tests/check_bfloat16.py``.
 
-Takes a minute. A sample of them is in test_simd.py.
+Takes a minute. A sample of them is in test_simd_bfloats.py.
 """
 
 from __future__ import annotations

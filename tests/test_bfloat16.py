@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import copy
-from samples import SAMPLES
+from samples import ALL_TYPES, SAMPLES
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
 from lodkit.arrays import BFLOAT16, is_bfloat16, to_dtype
 from lodkit.base.errors import OutputError
+from lodkit.paddle import dumps, loads
 from lodkit.registry.kinds import numbers_of, with_numbers
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -34,6 +35,9 @@ def sample_of(name):
 CASES = {name: sample_of(name) for name in lodkit.OPS}
 RESULTS = [name for name, case in CASES.items() if case and not lodkit.OPS[name].updates]
 UPDATES = [name for name, case in CASES.items() if case and lodkit.OPS[name].updates]
+if not ALL_TYPES:  # kernels of bfloat16, and some of the others, whose inputs one function copies
+    RESULTS = [name for i, name in enumerate(RESULTS) if lodkit.OPS[name].takes_bfloat16 or i % 6 == 0]
+    UPDATES = UPDATES[::6]
 
 
 def in_halves(x):
@@ -197,6 +201,9 @@ def test_files_and_arrow(tmp_path):
     assert (lodkit.load(tmp_path / "x.safetensors", mmap=True)["table"] == state["table"]).all()
     lodkit.save(tmp_path / "x.npz", state)
     assert (lodkit.load(tmp_path / "x.npz")["table"] == state["table"].astype(np.float32)).all()
+    for value in state.values():
+        back = loads(dumps(value), kind=type(value) if isinstance(value, SelectedRows) else LoDTensor)
+        assert numbers_of(back).dtype == HALF and (numbers_of(back) == numbers_of(value)).all()
     pyarrow = pytest.importorskip("pyarrow")
     column = pyarrow.array(state["x"])
     assert column.type == pyarrow.large_list(pyarrow.float32()) and column.to_pylist() == state["x"].to_list()

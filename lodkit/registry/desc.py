@@ -276,7 +276,7 @@ def _dtype(array):
     return np.dtype(interface.get("typestr", array.dtype))
 
 
-def in_float32(descs):
+def wide_descs(descs):
     """Descriptions of the float32 copies that an operator gets of bfloat16 that it does not take; None without any."""
     if not any(d is not None and is_bfloat16(d.dtype) for d in descs):
         return None

@@ -28,7 +28,7 @@ from .catalogue import OPS
 from .catalogue import Registry as Registry
 from .declaring import Types, check_definition, declare_types
 from .derivatives import write_rule
-from .desc import VarDesc, in_float32, inferred_level, rounded_descs
+from .desc import VarDesc, inferred_level, rounded_descs, wide_descs
 from .explaining import by_position
 from .inputs import accept_inputs, check_count, check_types, label_of, names_of
 from .kernel import Kernel
@@ -182,7 +182,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         try:
             return self.infer_function(*descs, **attrs)
         except DTypeError:
-            wide = in_float32(descs)
+            wide = wide_descs(descs)
             if wide is None:
                 raise
             return rounded_descs(self.infer_function(*wide, **attrs), descs)

@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba.extending import models
 
 from ...jit import simd
-from ...jit.llvm.bfloats import round_to_bfloats
+from ...jit.llvm.halves import round_to_bfloats
 from ...jit.llvm.vectors import COMPUTE_DTYPE, Vector, VectorModel, convert, splat
 from .private_numba import extending, types
 

@@ -8,7 +8,7 @@ from numba.core import cgutils
 from numba.extending import models, register_model
 
 from ..private_numba import converts_halves
-from . import bfloats, halves
+from . import halves
 from .bounds import check_lanes
 
 #: Types that lanes are computed in, by those of the array that holds them: uint16 are the bits of float16, int16 those
@@ -135,7 +135,7 @@ def convert(context, builder, value, target):
 def read_lanes(context, builder, value, dtype, target):
     """Convert lanes that lie in an array of a type to those that they are computed in."""
     if dtype == types.int16:
-        value = bfloats.widen_bfloats(builder, value)
+        value = halves.widen_bfloats(builder, value)
     return convert(context, builder, value, target)
 
 
@@ -144,7 +144,7 @@ def round_lanes(context, builder, value, dtype, target):
     if dtype != types.int16:
         return convert(context, builder, value, target)
     value = convert(context, builder, value, ir.VectorType(ir.FloatType(), target.count))
-    return bfloats.round_to_bfloats(builder, value)
+    return halves.round_to_bfloats(builder, value)
 
 
 def splat(builder, lane, width):
