@@ -30,7 +30,7 @@ def operators_by_set():
 
 
 def table():
-    """Every set, its types and its operators; gradients are all floating, and stand in no line."""
+    """Every set, its types and its operators but gradients, which are all floating."""
     found = operators_by_set()
     for types in (set_ for set_ in vars(arrays).values() if isinstance(set_, arrays.TypeSet)):
         names = sorted(name for name in found.get(types, ()) if not re.search("_grad`", name))

@@ -49,7 +49,7 @@ def poison(monkeypatch):
         if result.dtype.kind == "V":  # NaN of bfloat16
             result.view(np.int16).fill(0x7FC1)
             return result
-        result.fill(np.nan if result.dtype.kind == "f" else 177 if result.dtype == np.uint8 else -77)
+        result.fill(np.nan if result.dtype.kind == "f" else 177 if result.dtype.kind == "u" else -77)
         return result
 
     monkeypatch.setattr(arrays, "output", poisoned)

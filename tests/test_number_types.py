@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
-from conftest import copy
-from samples import SAMPLES
+from conftest import copy, flat
+from samples import ALL_TYPES, SAMPLES, defined
 
 import lodkit
-from lodkit.arrays import COMPUTED, FLOATING, INTEGERS, MOVED, TypeSet
+from lodkit import LoDTensor, SelectedRows
+from lodkit.arrays import COMPUTED, FLOATING, INTEGERS, MOVED, SUMMED, TypeSet
 from lodkit.registry.kinds import numbers_of, with_numbers
 
 
 def in_type(x, dtype):
     return with_numbers(x, numbers_of(x).astype(dtype))
+
+
+def draw(shape, dtype, seed=0):
+    """Numbers of any bits: both signs, above 2^63 too, flags of 0 and 1, no NaT."""
+    dtype, rng = np.dtype(dtype), np.random.default_rng(seed)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8).view(dtype).reshape(shape)
+    return (bits.view(np.int64) >> 1).view(dtype) if dtype.kind in "mM" else bits
 
 
 def test_sets_take_both_byte_orders_and_times_in_all_units():
@@ -66,3 +78,139 @@ def test_other_types_are_refused(name):
     for call in (op.definition, op.full):
         with pytest.raises(lodkit.DTypeError):
             call(*map(copy, wrong), **attrs)
+
+
+#: In both byte orders, and of times. Each operator takes one of them, in turns, and each template so all.
+OTHERS = ["int8", "uint16", "bool", "uint64", ">u4", "uint8", "int16", "M8[ns]", "uint32", ">i2", "m8[s]", ">u8"]
+TAKING = [
+    name
+    for name, op in lodkit.OPS.items()
+    if op.types and next(iter(op.types.values())) in (MOVED, SUMMED) and name not in HANDS_ON
+]
+MOST = 2  # samples of an operator: a reduction of another kind, or of other columns, compiles for half a second
+
+
+def in_turns(turn, others=OTHERS):
+    """Every operator with a type; ``turn`` says which is the first one's."""
+    for i, name in enumerate(TAKING):
+        dtype = others[(i + turn) % len(others)]
+        yield pytest.param(name, dtype, id=f"{name}-{dtype}")
+
+
+#: A type of each width.
+ON_GPUS = [*in_turns(2, ["uint64", "int16", "bool", "uint32"])]
+
+
+def samples_in(name, dtype):
+    """Samples whose values become numbers of a type; those of floating numbers beside them, too."""
+    op = lodkit.OPS[name]
+    given, types = next(iter(op.types.items()))
+    if np.dtype(dtype) not in types or op.updates:
+        dtype = "uint64"
+    for seed, (inputs, attrs) in enumerate(SAMPLES[name]):
+        inputs = op._accept(inputs)
+        if given not in op._names(inputs):
+            continue
+        values = numbers_of(inputs[op._names(inputs).index(given)])
+        if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+            continue
+        alike = [isinstance(numbers_of(x), np.ndarray) and numbers_of(x).dtype == values.dtype for x in inputs]
+        pairs = zip(inputs, alike, strict=True)
+        made = [with_numbers(x, draw(numbers_of(x).shape, dtype, seed)) if same else copy(x) for x, same in pairs]
+        yield made, attrs
+
+
+def taken_samples(name, dtype):
+    """Those that the definition takes, with its results: a weighted sum takes no integers, a mean none either."""
+    op, taken = lodkit.OPS[name], []
+    for inputs, attrs in samples_in(name, dtype):
+        with contextlib.suppress(lodkit.DTypeError, ValueError), np.errstate(all="ignore"):
+            taken.append((inputs, attrs, defined(op, map(copy, inputs), attrs)))
+    return taken if ALL_TYPES else taken[:: max(1, len(taken) // MOST)][:MOST]
+
+
+def same_words(got, expected):
+    for g, e in zip(flat(got), flat(expected), strict=True):
+        assert (g.dtype, g.shape) == (e.dtype.newbyteorder("="), e.shape)
+        assert np.ascontiguousarray(g).tobytes() == np.ascontiguousarray(e, g.dtype).tobytes()
+
+
+def check(name, dtype, place):
+    op, some = lodkit.OPS[name], False
+    for inputs, attrs, expected in taken_samples(name, dtype):
+        result = op.full(*[place.to(copy(x)) for x in inputs], **attrs)
+        same_words(place.home(result), expected)
+        some = True
+    assert some, f"no sample of {name} was taken in {dtype}"
+
+
+@pytest.mark.parametrize("place", ["cpu"], indirect=True)
+@pytest.mark.parametrize(("name", "dtype"), [case for turn in range(12 if ALL_TYPES else 1) for case in in_turns(turn)])
+def test_kernels_give_what_definitions_give_in_every_type(name, dtype, place):
+    check(name, dtype, place)
+
+
+@pytest.mark.parametrize("place", ["cuda"], indirect=True)
+@pytest.mark.parametrize(("name", "dtype"), ON_GPUS[:: 1 if ALL_TYPES else 3])
+def test_kernels_of_gpus_do_too(name, dtype, place):
+    check(name, dtype, place)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [*in_turns(3)])
+def test_infer_knows_the_types(name, dtype):
+    op = lodkit.OPS[name]
+    for inputs, attrs, expected in taken_samples(name, dtype):
+        promised = op.full.infer(*map(lodkit.VarDesc.of, inputs), **attrs)
+        several = isinstance(promised, tuple)
+        for desc, value in zip(promised if several else [promised], expected if several else [expected], strict=True):
+            found = lodkit.VarDesc.of(value)
+            assert desc.dtype == found.dtype and desc.covers(found)
+
+
+#: States, and values that go with others: their type is that of something else.
+NO_IDS = {("weighted_sum", "rest"), ("smart_decay_adam", "last_seen"), ("rowwise_counter", "prev_iter")}
+SMALL = ["uint8", "uint64", "int16", "uint32"]
+
+
+def samples_with_ids(name, number):
+    """Calls with ids or lengths of int64 or int32, and the same with one input of them in another integer type."""
+    op = lodkit.OPS[name]
+    values = {given for given, types in op.types.items() if types is not INTEGERS}
+    for k, (inputs, attrs) in enumerate(SAMPLES[name][:MOST]):
+        inputs = op._accept(inputs)
+        for i, (given, x) in enumerate(zip(op._names(inputs), inputs, strict=True)):
+            numbers = None if x is None or given in values or (name, given) in NO_IDS else numbers_of(x)
+            if isinstance(x, SelectedRows) or not isinstance(numbers, np.ndarray) or numbers.dtype.kind != "i":
+                continue
+            dtype = "int16" if numbers.min(initial=0) < 0 else SMALL[(number + k + i) % len(SMALL)]
+            if np.abs(numbers).max(initial=0) < 100:
+                yield inputs, [in_type(x, dtype) if j == i else y for j, y in enumerate(inputs)], attrs
+
+
+@pytest.mark.parametrize(("number", "name"), [*enumerate(lodkit.OPS)])
+def test_ids_and_lengths_may_be_of_every_integer_type(number, name):
+    op = lodkit.OPS[name]
+    for inputs, small, attrs in samples_with_ids(name, number):
+        try:
+            expected = op.full(*map(copy, inputs), **attrs)
+        except (lodkit.LodkitError, ValueError):
+            continue
+        for got, wanted in zip(flat(op.full(*map(copy, small), **attrs)), flat(expected), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("place", ["cuda"], indirect=True)
+@pytest.mark.parametrize("dtype", SMALL)
+def test_ids_on_gpus_may_too(dtype, place):
+    ids, table = np.array([2, 0, 2], dtype), np.arange(6.0).reshape(3, 2)
+    calls = [
+        (lodkit.lookup_table, (table, ids), {}),
+        (lodkit.embedding_bag, (table, LoDTensor(ids, [[2, 1]])), {}),
+        (lodkit.segment_reduce, (table, ids), {"by": "unsorted_ids"}),
+        (lodkit.sequence_mask, (ids,), {}),
+        (lodkit.sequence_unpad, (table.reshape(3, 2, 1), ids), {}),
+        (lodkit.partition, (ids, table), {"num_outputs": 4}),
+        (lodkit.unique, (ids,), {}),
+    ]
+    for op, inputs, attrs in calls:
+        same_words(place.home(op(*map(place.to, inputs), **attrs)), defined(op, inputs, attrs))

@@ -194,7 +194,7 @@ BAD = {
     "no dimension": (torch.tensor(1), torch.tensor([0]), ValueError, "0 dimensions"),
     "floats": (torch.tensor([1.0]), torch.tensor([0]), lodkit.DTypeError, r"input must be integers, not torch.fl"),
     "float offsets": (torch.tensor([1]), torch.tensor([0.0]), lodkit.DTypeError, "offsets must be integers"),
-    "short": (torch.tensor([1]).short(), torch.tensor([0]).short(), lodkit.DTypeError, "convert with .long"),
+    "flags": (torch.tensor([True]), torch.tensor([0]), lodkit.DTypeError, "convert with .long"),
     "a list": ([1, 2], torch.tensor([0]), TypeError, "list"),
 }
 

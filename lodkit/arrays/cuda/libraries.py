@@ -138,6 +138,8 @@ class Torch(Library):
 
         self.torch = torch
         names = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
+        # Of PyTorch since 2.3.
+        names += tuple(name for name in ("uint16", "uint32", "uint64") if hasattr(torch, name))
         self.to_torch = {np.dtype(name): getattr(torch, name) for name in names} | {BFLOAT16: torch.bfloat16}
         self.to_numpy = {kind: dtype for dtype, kind in self.to_torch.items()}
         self.places = [torch.device("cuda", device) for device in range(torch.cuda.device_count())]

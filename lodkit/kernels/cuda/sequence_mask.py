@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays.cuda import elementwise, output, vector, view
+from ...arrays.cuda import elementwise, ids_of, output, vector
 from ...ops.sequence_mask import check_mask_lengths, sequence_mask
 
 
@@ -15,7 +15,7 @@ def _mask(i, lengths, width, one, out):
 
 @sequence_mask.kernel("cuda")
 def mask(lengths, /, *, max_length, dtype, out=None):
-    lengths = view(lengths)
+    lengths = ids_of(lengths, "lengths")
     width = check_mask_lengths(lengths.read(), max_length)
     out = output(lengths, (*lengths.shape, width), dtype, out)
     one = np.ones(1, dtype)
