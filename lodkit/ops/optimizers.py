@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import FLOATING, Scalar
 from ..lod import SelectedRows
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 from .shared import plain
 from .shared.optimizer import apply, optimizer
 from .shared.optimizer_record import describe
@@ -313,3 +313,6 @@ def proximal_adagrad(param, grad, moment, /, *, lr, l1=0.0, l2=0.0):
     """
     moment = moment + grad * grad
     return _shrunk(param - lr * grad / np.maximum(np.sqrt(moment), LEAST_DIVISOR), lr, l1, l2), moment
+
+
+takes_bfloat16(sgd)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import SUMMED, check_values, total_dtype
+from ..arrays import SUMMED, check_values, is_floating, total_dtype
 from ..lod import LoDTensor, values_of
 from ..registry import inferred_level, op
 
@@ -15,7 +15,7 @@ SEARCH_WORDS = {"sequence_cumsum": "cumulative sum, prefix sum, running total, s
 def sum_dtype(dtype):
     """Type of running sums: that of the values, int64 for integers, uint64 for unsigned ones."""
     dtype = check_values(dtype, "sequence_cumsum")
-    return dtype if dtype.kind == "f" else total_dtype(dtype)
+    return dtype if is_floating(dtype) else total_dtype(dtype)
 
 
 @op(types=SUMMED)

@@ -42,7 +42,7 @@ def check_types(op, descs):
         takes = op.types.get(name)
         # Of lists without numbers NumPy makes floats.
         if d is not None and takes and (takes not in (INTEGERS, WHOLE) or min(d.dims, default=1) > 0):
-            check_values(d.dtype, op.name, takes=takes)
+            check_values(d.dtype, op.name, takes=takes, bfloat16=True)
 
 
 def to_device_of(x, others):

@@ -19,7 +19,7 @@ import numpy as np
 from ..arrays import checker, one_device
 from ..arrays.recorded import RecordedArray
 from ..arrays.tensors import is_tensor
-from ..base.errors import LodkitError, ShapeMismatchError
+from ..base.errors import DTypeError, LodkitError, ShapeMismatchError
 from ..base.tracebacks import surface
 from ..lod import LoDTensor
 from . import representation
@@ -28,7 +28,7 @@ from .catalogue import OPS
 from .catalogue import Registry as Registry
 from .declaring import Types, check_definition, declare_types
 from .derivatives import write_rule
-from .desc import VarDesc, inferred_level
+from .desc import VarDesc, inferred_level, rounded_descs, wide_descs
 from .explaining import by_position
 from .inputs import accept_inputs, check_count, check_types, label_of, names_of
 from .kernel import Kernel
@@ -90,6 +90,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self.kernels, self._few, self._own, self._plans, self._shared, self._loaded = {}, {}, set(), {}, [], set()
         self._launchers_with_out = {}
         self.gradient_rule, self.reads_outputs, self.example_function = None, False, None
+        self.takes_bfloat16 = False
         names = like if isinstance(like, tuple) else (like,) if like else self.updates
         if unknown := [name for name in names if name not in self.inputs]:
             raise TypeError(f"{self.name}: like= or updates= names {unknown[0]!r}, inputs are {', '.join(self.inputs)}")
@@ -181,6 +182,11 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
     def _inferred(self, descs, attrs):
         try:
             return self.infer_function(*descs, **attrs)
+        except DTypeError:
+            wide = wide_descs(descs)
+            if wide is None:
+                raise
+            return rounded_descs(self.infer_function(*wide, **attrs), descs)
         except LodkitError:
             raise
         except IndexError as error:  # of dims[1], and the like

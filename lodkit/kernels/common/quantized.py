@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_values
+from ...arrays import check_values, dtype_named
 from ...lod import SelectedRows
 from ...lod.packed_rows import are_packed, check_packed
 from ...ops import quantized as ops
@@ -53,8 +53,8 @@ def quantized_embedding_bag_weights_grad(on, rows, ids: Ids, grad, weights, /, *
 
 @ops.cast.kernel("cpu", "cuda")
 def cast(on, x: Dense, /, *, dtype, out=None):
-    check_values(x.dtype, "cast")
-    return on.quantized.copy_elements(x, on.output(x.shape, np.dtype(dtype), out, x))
+    check_values(x.dtype, "cast", bfloat16=True)
+    return on.quantized.copy_elements(x, on.output(x.shape, dtype_named(dtype), out, x))
 
 
 @ops.cast.kernel("cpu", "cuda")

@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from ...arrays import matrix, native
+from ...arrays import is_bfloat16, matrix, native
 from ...jit import jitable, parallel_kernel, prange, settings, simd
 from ...lod.packed_rows import PARAMS_BYTES
 from ..common.codes import coder, greedy, grid
@@ -140,7 +140,8 @@ def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad_value, bits, o
 def copy_elements(x, out):
     """Copy all elements, rounded to the type of ``out``."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        if x.size and {native(x.dtype), out.dtype} == HALF_AND_FLOAT:
+        halves = {native(x.dtype), out.dtype}
+        if x.size and (halves == HALF_AND_FLOAT or any(map(is_bfloat16, halves))):
             kernel = convert_kernel(STRIP if x.size >= STRIP else 1)
             kernel(x.size, matrix(x.reshape(1, -1)), settings.chunk_rows, matrix(out.reshape(1, -1)))
         else:

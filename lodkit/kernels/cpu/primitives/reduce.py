@@ -11,7 +11,7 @@ import operator
 import numpy as np
 
 from .... import arrays
-from ....arrays import ALIGNED, AS_THEY_ARE, BIG_ARRAY_BYTES, matrix, native, total_dtype, upcast
+from ....arrays import ALIGNED, AS_THEY_ARE, BIG_ARRAY_BYTES, is_half, matrix, native, total_dtype, upcast
 from ....arrays.ids import ids_in_range
 from ....jit import limits, njit, run, settings, simd
 from ....jit.reducers import REDUCERS, Divisor
@@ -102,10 +102,11 @@ class Plan:
         self.pad = None, None
 
     def keep_pad(self, pad_value):
-        """Convert a pad value to what the kernel takes: float16 as bits, or as float32 where it takes numbers."""
+        """Convert a pad value to what the kernel takes: halves as bits, or as float32 where it takes numbers."""
         pad = pad_of(pad_value, self.dtype)
-        if self.dtype == np.float16:
-            pad = np.float32(pad) if self.flat else pad.view(np.uint16)
+        if is_half(self.dtype):
+            halves = np.asarray(pad).reshape(1)
+            pad = upcast(halves)[0] if self.flat else matrix(halves)[0, 0]
         self.pad = pad_value, pad
         return pad
 
@@ -131,7 +132,7 @@ add_axis = operator.itemgetter((slice(None), None))
 
 
 def flatten(array):
-    """Numbers of an array as a vector, float16 as uint16 bits."""
+    """Numbers of an array as a vector, halves as bits."""
     return matrix(array).reshape(-1)
 
 
