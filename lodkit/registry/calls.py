@@ -17,7 +17,7 @@ from ..arrays import device_of
 from ..arrays.checks import MAX_INT64
 from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
-from ..base.tracebacks import compile_function, full, shorten
+from ..base.tracebacks import compile_function, full, restate, shorten
 from ..lod import LoDTensor, SelectedRows
 from .contract import names_in_tests, write_call
 from .explaining import explain
@@ -90,7 +90,8 @@ def make_call(op):
         "                return __result",
         f"        return __slow(__op, ({every}){more}, ({values}), __unknown, out)",
         "    except Exception as __error:",
-        f"        if __clear := __explain(__op, ({every}){more}, ({values}), __unknown, __error):",
+        f"        __clear = __explain(__op, ({every}){more}, ({values}), __unknown, __error)",
+        "        if __clear is not None and not __restate(__error, __clear):",
         "            raise __clear from (__error if __full() else None)",
         "        __shorten(__error)",
         "        raise",
@@ -98,7 +99,13 @@ def make_call(op):
     if op.updates:  # Ctrl-C may come between the update and the note of it
         lines += ["    except BaseException:", f"        {note}", "        raise"]
     space |= {"__op": op, "__plans": op._plans, "__state": state, "__missing": MISSING, "__settle": op._settled}
-    space |= {"__slow": run_slowly, "__explain": explain_call, "__full": full, "__shorten": shorten}
+    space |= {
+        "__slow": run_slowly,
+        "__explain": explain_call,
+        "__full": full,
+        "__shorten": shorten,
+        "__restate": restate,
+    }
     space |= {"__listeners": listeners, "__note": note_update}
     return compile_function(op.name, op.name, lines, space)
 
