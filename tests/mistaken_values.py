@@ -145,4 +145,29 @@ MADE = [
     ('lodkit.vocabulary("text")', "got 'text'", "[text.split()]", "text = 'text'"),
 ]
 
-VALUES = [*INDEXING, *NUMPY, *MEMBERS, *MADE]
+ARGUMENTS = [
+    ("lodkit.batches(t, batch_size=2)", "no argument 'batch_size' | did you mean size=?", "~lodkit.batches(t, size=2)"),
+    ("lodkit.batches(t, 2)", "lacks size | batches(t, *labels, size", "~lodkit.batches(t, size=2)"),
+    (
+        "lodkit.batches(t, size=2, shuffle=True)",
+        "no argument 'shuffle' | seed=None",
+        "~lodkit.batches(t, size=2, seed=0)",
+    ),
+    ("lodkit.concat(t, u)", "got 2 | as one list, concat([...])", "~lodkit.concat([t, u])"),
+    ("lodkit.split(t)", "lacks parts | split(x, parts", "~lodkit.split(t, 2)"),
+    (
+        "LoDTensor.from_padded(rows, mask=rows > 1)",
+        "no argument 'mask' | lengths=",
+        "~LoDTensor.from_padded(rows, [2, 1, 1])",
+    ),
+    ("t.to_padded(padding_value=1)", "no argument 'padding_value' | pad_value=", "~t.to_padded(pad_value=1)"),
+    ("t.to_padded(0, total_length=5)", "no argument 'total_length' | max_length=", "~t.to_padded(0, max_length=5)"),
+    (
+        "lodkit.embedding_bags([table], ids, mode='mean')",
+        "'mode' | pool=",
+        "~lodkit.embedding_bag(table, ids, pool='mean')",
+    ),
+    ("lodkit.save({'a': 1})", "lacks values", "~lodkit.save"),
+]
+
+VALUES = [*ARGUMENTS, *INDEXING, *NUMPY, *MEMBERS, *MADE]

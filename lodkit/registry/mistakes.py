@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 
 from ..arrays import is_array
-from ..base.errors import LodkitError
+from ..base.errors import DTypeError, LodkitError
 from ..lod import LoDTensor, SelectedRows
 from .kinds import CONTAINERS, Dense, kind_of, numbers_of
 from .usage import count_error, fits_attribute, match_attributes, need_error, unknown_error, write_call
@@ -47,7 +47,7 @@ _SHOWN = 8  # lengths in a message
 def explain_mistake(op, inputs, attrs, error):
     """Return an error of the type of ``error`` that says what was meant; None where nothing is recognised."""
     finders = [find_tuple, find_swap, find_lengths, find_position]
-    if "holds text" not in str(error) or "hyp" in op.inputs:  # else it has the place, too
+    if type(error) is not DTypeError or "hyp" in op.inputs:  # that has the place, too
         finders.append(find_text)
     text = next(filter(None, (find(op, inputs, attrs) for find in finders)), None)
     if text is None:
