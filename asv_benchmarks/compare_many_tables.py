@@ -24,7 +24,7 @@ def many_tables():
     tables = {k: rng.standard_normal((HEIGHT, COLUMNS), dtype=np.float32) for k in range(TABLES)}
     theirs = [torch.from_numpy(table) for table in tables.values()] if torch else []
     for bags, each in SIZES:
-        inner, sized = max(1, IDS_OF_A_TURN // (bags * each * TABLES)), _sized(bags, each)
+        inner, sized = max(1, IDS_OF_A_TURN // (bags * each * TABLES)), f"{_sized(bags, each)}, fresh ids"
         batches = [_draw_columns(bags, each) for _ in range(max(2, min(BATCHES, IDS_OF_ALL // (bags * each * TABLES))))]
         calls = {
             "lodkit": _rotated(batches, lambda c: lodkit.embedding_bags(tables, c)),

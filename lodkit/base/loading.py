@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 
+from .garbage import uncollected
 from .signals import uninterrupted
 
 
@@ -41,6 +42,8 @@ def load(name, package=None):
 
     What is imported uses ``logging``, whose lock a fork takes before it waits here, unless these hooks are newer: then
     neither would get on. So they are registered again, since to import ``logging`` with lodkit took 2.7 ms.
+
+    Garbage waits: modules stay, and to look for it among those of Numba took 50 of a first call's 420 ms.
     """
     global _knows_logging
     with lock:
@@ -49,7 +52,8 @@ def load(name, package=None):
 
             _register()
             _knows_logging = True
-        return importlib.import_module(name, package)
+        with uncollected():
+            return importlib.import_module(name, package)
 
 
 @functools.cache  # an import statement in a function takes 2 us per call

@@ -59,6 +59,7 @@ def njit(function=None, /, **options):
     compiled = numba.njit(**{**usual, **options})(function)
     if compiled is not function:
         private_numba.set_cache(compiled, DiskCache(compiled))
+        private_numba.load_extensions(compiled)
         compiled.compile = functools.partial(_compile, compiled, compiled.compile)
     compiled.entry = functools.partial(_entry, compiled)
     return compiled

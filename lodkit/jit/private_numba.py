@@ -33,6 +33,7 @@ from numba.extending import make_attribute_wrapper as wrap_attribute
 from numba.extending import register_jitable
 from numba.np.ufunc import parallel
 
+from ..base.garbage import uncollected
 from .private_lowering import PartCompiler
 
 __all__ = ["NullCache", "TypingError", "compiler_lock", "lower_constant", "next_item", "wrap_attribute"]
@@ -97,6 +98,17 @@ def launcher():
 def set_cache(dispatcher, cache):
     """Let a dispatcher load from and save to a cache, an instance of a subclass of ``NullCache``."""
     dispatcher._cache = cache
+
+
+def load_extensions(dispatcher):
+    """Let a dispatcher load Numba's extensions, which it does at the first call of all, while garbage waits."""
+    load = dispatcher._compilation_chain_init_hook
+
+    def load_uncollected():
+        with uncollected():
+            load()
+
+    dispatcher._compilation_chain_init_hook = load_uncollected
 
 
 def to_writable(kind):

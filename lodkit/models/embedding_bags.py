@@ -276,7 +276,7 @@ def prepare_step(op, launch, taped, attrs, name, table, ids, part, states, facto
     naming(f"tables[{name!r}]", launch, *plain, **attrs, later=later)
     # Tapes record a call; numbers of bfloat16 were copied, and are copied back by it.
     step = call if taped or copies else functools.partial(make_step, later[0], op, inputs, tensors)
-    return step, plain[:1] + plain[3 : 3 + len(states)]
+    return step, (table, *states)
 
 
 def make_step(step, op, inputs, tensors):
@@ -292,12 +292,19 @@ def refuse_shared_memory(arrays):
     """Refuse tables and states that share memory, which would step twice."""
     if are_apart(arrays):
         return
-    arrays = [array for array in arrays if array.size]
-    # What can be written in place is contiguous, as the checks before have found.
-    starts = (array.__array_interface__["data"][0] for array in arrays)
-    spans = sorted((start, start + array.nbytes) for start, array in zip(starts, arrays, strict=True))
+    spans = sorted(span_of(array) for array in arrays if array.nbytes)
     if any(first[1] > second[0] for first, second in itertools.pairwise(spans)):
         raise OutputError(
             "tables, or their states, share memory, and would step twice; give one array under all its names, and "
             "every table states of its own"
         )
+
+
+def span_of(array):
+    """First byte of the memory of an array or a tensor, and the one behind the last."""
+    if not is_tensor(array):
+        # What can be written in place is contiguous, as the checks before have found.
+        start = array.__array_interface__["data"][0]
+        return start, start + array.nbytes
+    memory = array if array.is_contiguous() else array.untyped_storage()
+    return memory.data_ptr(), memory.data_ptr() + (array.nbytes if memory is array else memory.nbytes())

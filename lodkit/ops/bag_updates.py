@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-import typing
 from typing import Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from ..arrays import FLOATING, check_gradient, check_rows, compute_dtype
 from ..lod import LoDTensor, check_bag
 from ..registry import Dense, op, takes_bfloat16
+from ..registry.kinds import hints_of
 from . import adam_optimizers, moment_optimizers, optimizers
 from .embedding import embedding_bag_grad
 from .segments import check_weights
@@ -130,7 +130,7 @@ def fused(update):
     made += [inspect.Parameter("weights", only, default=None, annotation="Dense | None")]
     made += [p for p in parameters.values() if p.kind is keyword and p.name not in ABSENT]
     made += [inspect.Parameter("pool", keyword, default="sum", annotation="MeanPool")]
-    hints = {**typing.get_type_hints(update.definition), "param": Dense, "ids": LoDTensor, "grad": Dense}
+    hints = {**hints_of(update.definition), "param": Dense, "ids": LoDTensor, "grad": Dense}
     attrs = [p.name for p in made if p.kind is keyword]
     definition.__signature__ = inspect.Signature(
         made, return_annotation=update.signature.return_annotation if names else "Dense"

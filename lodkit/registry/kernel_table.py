@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import inspect
 import itertools
-import typing
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
@@ -18,7 +17,7 @@ from . import representation
 from .contract import find_ids, read_contract, take_any_ids
 from .declaring import DEVICES, check_contract, check_devices, check_kernel
 from .kernel import Kernel
-from .kinds import Dense, kind_keys, kinds_of, name_of
+from .kinds import Dense, hints_of, kind_keys, kinds_of, name_of
 from .members import Members
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -79,7 +78,7 @@ class KernelTable(Members):
                 self._add_kernel(device, function, offered.launcher(take_any_ids(function, self)), skip=1)
 
     def _add_kernel(self, device, function, launch, contract=None, skip=0):
-        hints = typing.get_type_hints(function)
+        hints = hints_of(function)
         names = list(inspect.signature(function).parameters)[skip:]
         taken = [(i, kinds_of(hints.get(names[i], Dense))) for i in self._varying]
         last = len(self.inputs) - 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
 import types
 import typing
@@ -26,6 +28,19 @@ else:
 
 CONTAINERS = (LoDTensor, SelectedRows, RankTable)
 LISTS = (list, tuple, int, float, np.generic)  # become arrays, on the device of the others
+
+
+@functools.cache
+def _compile_annotation(text):
+    return compile(text, "<annotation>", "eval")
+
+
+def hints_of(function):
+    """``typing.get_type_hints(function)``, which compiles each annotation anew: 17 of the 75 ms of all operators."""
+    space = getattr(inspect.unwrap(function), "__globals__", {})
+    found = inspect.get_annotations(function).items()
+    given = {name: eval(_compile_annotation(x), space) if type(x) is str else x for name, x in found}
+    return typing.get_type_hints(types.SimpleNamespace(__annotations__=given))
 
 
 def kinds_of(hint):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-import typing
 from collections.abc import Callable, Iterator
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
@@ -33,7 +32,7 @@ from .explaining import by_position
 from .inputs import accept_inputs, check_count, check_types, label_of, names_of
 from .kernel import Kernel
 from .kernel_table import KernelTable
-from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, numbers_of, run_rows, unwrapped
+from .kinds import Dense, check_whole, hints_of, kind_of, kinds_of, name_of, numbers_of, run_rows, unwrapped
 from .open_tapes import Call, differentiate
 from .public_call import AdaptedCall, PlainCall
 from .tensors import arrays_of
@@ -70,7 +69,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self.definition, self.name = definition, definition.__name__
         self.family = definition.__module__.rpartition(".")[2]
         self.signature = self.__signature__ = representation.unquoted(inspect.signature(definition))
-        hints = typing.get_type_hints(definition)
+        hints = hints_of(definition)
         parameters = self.signature.parameters.values()
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
         self.inputs = {p.name: kinds_of(hints.get(p.name, Dense)) for p in positional}

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..base.tracebacks import shorten, surface
 from . import representation
+from .kinds import hints_of
 from .members import Members
 
 
@@ -41,14 +42,14 @@ class AdaptedCall(Members):
     def __init__(self, definition, *, takes=None, returns=None, **kinds):
         super().__init__(definition, **kinds)
         self.takes, self.returns, self._full = takes, returns, Full(self)
-        self.result_hint = typing.get_type_hints(definition)["return"]
+        self.result_hint = hints_of(definition)["return"]
         self._made = returns
         if isinstance(returns, tuple):
             nested = _nest(returns)
             self._made = lambda results, attrs: nested(results)
             self.result_hint = _nested_hint(typing.get_args(self.result_hint), returns)
         elif returns:
-            self.result_hint = typing.get_type_hints(returns)["return"]
+            self.result_hint = hints_of(returns)["return"]
         shown = self.signature.replace(return_annotation=self.result_hint)
         self.signature = self.__signature__ = representation.unquoted(shown)
 
