@@ -25,8 +25,10 @@ from lodkit import arrays
 from lodkit.kernels.cpu.primitives import device, reduce
 
 if not ALL_TYPES:
-    # Batches that tests take for large share the kernels of small ones, which sum the columns in strips of few widths.
+    # Batches that tests take for large share the kernels of small ones, which sum the columns in strips of two widths:
+    # a kernel takes a second to compile.
     reduce.tuning = reduce.tuning._replace(strip_bytes=0)
+    reduce.WIDTHS, reduce.PACKED_WIDTHS = (4, 1), (4,)
 
 # Compiling makes objects by the million, nearly all of which stay: collecting as often as usual takes a seventh of it.
 gc.set_threshold(100_000, 20, 100)
@@ -46,6 +48,9 @@ def poison(monkeypatch):
     def poisoned(shape, dtype, out=None, like=None):
         assert np.dtype(dtype).isnative, "take the type that check_values returns: kernels write native numbers"
         result = fresh(shape, dtype, out)
+        if result.dtype.kind == "V":  # NaN of bfloat16
+            result.view(np.int16).fill(0x7FC1)
+            return result
         result.fill(np.nan if result.dtype.kind == "f" else 177 if result.dtype.kind == "u" else -77)
         return result
 

@@ -9,6 +9,7 @@ import pytest
 import simt
 import torch
 
+from lodkit.arrays import BFLOAT16
 from lodkit.arrays.cuda import launcher, libraries, memory
 from lodkit.arrays.cuda.views import View
 
@@ -17,6 +18,7 @@ def numbers(tensor):
     """The memory of a tensor, wherever it says that this is, and whatever signs it says that the numbers have."""
     with torch._C.DisableTorchFunctionSubclass():
         tensor = torch._neg_view(tensor) if tensor.is_neg() else tensor
+        tensor = tensor.view(torch.int16) if tensor.dtype is torch.bfloat16 else tensor
         return torch._C.TensorBase.numpy(tensor)
 
 
@@ -60,7 +62,8 @@ class Library(libraries.Torch):
 def run_in_the_emulator(kernel, blocks, block, args, exact):
     def pointer(x):
         elements = numbers(x.array.detach()).reshape(-1)
-        return simt.Pointer(elements.view(np.uint16 if x.dtype == np.float16 else x.dtype))
+        words = {np.dtype(np.float16): np.uint16, BFLOAT16: np.int16}.get(x.dtype, x.dtype)
+        return simt.Pointer(elements.view(words))
 
     simt.run(kernel, blocks if exact else min(blocks, 3), block, [pointer(a) if type(a) is View else a for a in args])
 

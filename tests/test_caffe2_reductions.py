@@ -135,5 +135,5 @@ def test_where_caffe2_is_wrong_at_the_ends():
         lodkit.caffe2.SparseAdagrad(table, moment, np.array([1]), grad, np.array([-0.5]), epsilon=0.0)
         assert (table.tolist(), moment.tolist()) == ([[1], [0.5]], [[0], [4]])
     wrong = (np.ones((2, 1), np.int32), np.zeros((2, 1), np.int32), np.array([1]), np.ones((1, 1), np.int32))
-    with pytest.raises(lodkit.DTypeError, match="adagrad takes float16, float32 or float64"):
+    with pytest.raises(lodkit.DTypeError, match="adagrad takes float16, bfloat16, float32 or float64"):
         lodkit.caffe2.SparseAdagrad(*wrong, np.array([-0.5]))

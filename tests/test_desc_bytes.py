@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lodkit import LodkitError, LodTensorDesc, TensorDesc, VarDesc, VarType
+from lodkit.arrays import name_of_dtype
 from lodkit.registry.desc import DATA_TYPES, DescError
 
 LOD = bytes.fromhex("0a017810001a170a13080510ffffffffffffffffff0110800510e0031001")
@@ -38,7 +39,7 @@ def proto_file():
         return made
 
     data_type = file.enum_type.add(name="DataType")
-    names = ("BOOL", "INT16", "INT32", "INT64", "FP16", "FP32", "FP64", "UINT8", "INT8")
+    names = ("BOOL", "INT16", "INT32", "INT64", "FP16", "FP32", "FP64", "UINT8", "INT8", "BF16")
     for name, number in zip(names, DATA_TYPES.values(), strict=True):
         data_type.value.add(name=name, number=number)
     message("TensorDesc", ("required", "DataType", "data_type"), ("repeated", "int64", "dims"))
@@ -77,7 +78,7 @@ def as_proto(proto, desc):
         made.lod_desc.lod_level = desc.lod_level
     else:
         tensor = made.selected_rows_desc
-    tensor.data_type = DATA_TYPES[desc.dtype.name]
+    tensor.data_type = DATA_TYPES[name_of_dtype(desc.dtype)]
     tensor.dims.extend(desc.dims)
     if desc.persistable:
         made.persistable = True
@@ -240,7 +241,7 @@ def test_damaged_bytes_are_refused_or_mean_what_protobuf_says(proto, data):
     parsed.DiscardUnknownFields()
     theirs = parsed.lod_desc.tensor if parsed.type == VarType.LOD_TENSOR else parsed.selected_rows_desc
     assert (desc.name, desc.type, desc.persistable) == (parsed.name, parsed.type, parsed.persistable)
-    assert (DATA_TYPES[desc.dtype.name], list(desc.dims)) == (theirs.data_type, list(theirs.dims))
+    assert (DATA_TYPES[name_of_dtype(desc.dtype)], list(desc.dims)) == (theirs.data_type, list(theirs.dims))
     assert desc.lod_level == parsed.lod_desc.lod_level
 
 

@@ -209,7 +209,7 @@ def test_copies_that_no_memory_holds():
 @pytest.mark.parametrize("sigma", [0.0, 0.1])
 def test_gradients_of_text(sigma):
     for rows in (0, 2):
-        with pytest.raises(lodkit.DTypeError, match="the gradient takes float16, float32 or float64"):
+        with pytest.raises(lodkit.DTypeError, match="the gradient takes float16, bfloat16, float32 or float64"):
             lodkit.dpsgd(np.zeros((rows, 3)), np.zeros((rows, 3), "S3"), lr=0.5, clip_norm=0.5, sigma=sigma)
 
 
@@ -265,7 +265,7 @@ def test_factors_of_more_than_64_bits():
 
 @pytest.mark.parametrize("grad", [2**63, np.ones((3, 2), np.uint64), np.ones((3, 2), int)])
 def test_norms_of_integers(grad):
-    with pytest.raises(lodkit.DTypeError, match="the gradient takes float16, float32 or float64"):
+    with pytest.raises(lodkit.DTypeError, match="the gradient takes float16, bfloat16, float32 or float64"):
         lodkit.sgd(np.ones((3, 2)), grad, lr=0.5, clip_norm=0.5)
 
 

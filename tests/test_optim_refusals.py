@@ -117,7 +117,7 @@ def test_states_that_do_not_fit():
         (Adam, {}, {"lr": True}, "lr must be a number"),
         (Adam, {}, {"clip_value": 1.0, "clip_norm": 1.0}, "give one of them"),
         (Adam, {}, {"mask": np.ones(3, bool)}, "one for each of 40 rows"),
-        (Adam, {}, {"rounding_seed": 1}, "rounding_seed is for a float16"),
+        (Adam, {}, {"rounding_seed": 1}, "rounding_seed is for a parameter of float16"),
         (Adam, {}, {"params": {}}, "groups must have the parameters p, q"),
         (Adam, {}, {"params": {"p": np.ones((2, 3), np.float32)}}, r"p was float64 of shape \(40, 3\)"),
     ],

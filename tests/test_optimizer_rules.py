@@ -207,7 +207,7 @@ def test_rounding_at_random_keeps_small_steps(lazy):
     for wrong, match in (({"duplicates": "sequential"}, "one step a row"), ({"rounding_seed": -1}, "at least 0")):
         with pytest.raises(ValueError, match=match):
             lodkit.sgd(kept, grad, lr=1.0, **{"rounding_seed": 1, **wrong})
-    with pytest.raises(lodkit.DTypeError, match="for a float16 parameter"):
+    with pytest.raises(lodkit.DTypeError, match="for a parameter of float16 or bfloat16"):
         lodkit.sgd(np.ones((4, 500)), grad.to_dense().astype(float), lr=1.0, rounding_seed=1)
 
 

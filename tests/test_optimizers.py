@@ -110,7 +110,7 @@ def test_wrong_states_and_parameters(name, grad):
     frozen = param.copy()
     frozen.flags.writeable = False
     refused(op, (frozen, grad, *states), attrs, "read-only")
-    refused(op, (param.astype(int), grad, *states), attrs, "float16, float32 or float64, not int64")
+    refused(op, (param.astype(int), grad, *states), attrs, "float16, bfloat16, float32 or float64, not int64")
     refused(op, (param[:5], grad, *states), attrs, "shape")
     for lr in (ones(2), "0.1", None):
         refused(op, (param, grad, *states), {**attrs, "lr": lr}, "lr must be")
@@ -224,7 +224,7 @@ def test_wrong_rows(name):
     for bad in (-1, 6):
         refused(op, (TABLE.copy(), np.array([0, bad])), {}, rf"rows\[1\] = {bad} is outside", lodkit.RowIndexError)
     refused(op, (TABLE.copy(), np.array([0.5])), {}, "rows must be integers")
-    refused(op, (TABLE.astype(int), ROWS), {}, "float16, float32 or float64")
+    refused(op, (TABLE.astype(int), ROWS), {}, "float16, bfloat16, float32 or float64")
     refused(op, (np.asfortranarray(TABLE), ROWS), {}, "contiguous")
     refused(op, (np.array(1.0), ROWS), {}, "no dimension")
     wrong = {"norm": 0.0} if name == "sparse_normalize" else {"reg_lambda": 1.0}

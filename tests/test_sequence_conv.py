@@ -120,7 +120,7 @@ def test_names_of_paddle():
         (
             lambda: lodkit.sequence_conv(X.with_values(np.ones((3, 2), int)), np.ones((2, 1), int), context_length=1),
             lodkit.DTypeError,
-            "float16, float32 or float64",
+            "float16, bfloat16, float32 or float64",
         ),
         (lambda: lodkit.row_conv(X, np.ones((2, 3))), lodkit.ShapeMismatchError, r"it must be \(context, 2\)"),
         (lambda: lodkit.row_conv(LoDTensor(np.ones((3, 2))), np.ones((1, 2))), lodkit.LoDLevelError, "lod_level 0"),

@@ -97,7 +97,7 @@ def test_combined_bytes_are_paddles(tmp_path):
 
 
 @law
-@given(t=tensors(min_levels=0, max_levels=3), dtype=st.sampled_from(sorted(DATA_TYPES)))
+@given(t=tensors(min_levels=0, max_levels=3), dtype=st.sampled_from(sorted({*DATA_TYPES} - {"bfloat16"})))
 def test_round_trips(t, dtype):
     t = t.with_values(t.values.astype(dtype))
     back = loads(dumps(t))
@@ -244,7 +244,7 @@ MALFORMED = [
     (tensor("0805 10ffffffffffffffffff01"), "dims (-1,) must all be known"),
     (tensor("0805 10feffffffffffffffff01"), "TensorDesc at byte 20: dims (-2,)"),
     (tensor("0805" + "1001" * 65, bytes(4)), "65 dims, more than 64"),
-    (tensor("0816 1001", bytes(4)), "TensorDesc at byte 20: data_type 22 is unknown"),
+    (tensor("0817 1001", bytes(4)), "TensorDesc at byte 20: data_type 23 is unknown"),
     (tensor(""), "TensorDesc at byte 20: TensorDesc lacks data_type"),
     (tensor("08"), "TensorDesc at byte 20: truncated"),
     (tensor("0800 1003", bytes([1, 0, 2])), "a bool at byte 26 is 2"),

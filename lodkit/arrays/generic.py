@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..base.errors import DeviceError, DTypeError, OutputError
+from .bfloat16 import to_dtype
 from .devices import is_strided
 from .numpy_arrays import native, plain_array
 from .recorded import is_on_tape, plain_view
@@ -96,7 +97,7 @@ def dtype_of(x):
 def cast(x, dtype):
     """Convert an array to another dtype, on its device."""
     if isinstance(x, np.ndarray):
-        return x.astype(dtype, copy=False)
+        return to_dtype(x, np.dtype(dtype))
     from .cuda import convert, view
 
     return convert(view(x), dtype).array

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base.bfloat16 import is_bfloat16, name_of_dtype
 from ..base.errors import DTypeError
 from .objects import remedy_of
 
@@ -41,13 +42,18 @@ class TypeSet:
     def __contains__(self, dtype):
         return dtype in self.known or native(dtype) in self.known or dtype.kind in self.kinds
 
+    def has_bfloat16(self):
+        """Whether bfloat16 is one of these types: as bits, or copied to float32, where an operator takes no bits."""
+        return np.dtype(np.float16) in self.known
+
     def __repr__(self):
         return self.name
 
 
 _FLOATS, _SIGNED = ("float16", "float32", "float64"), ("int8", "int16", "int32", "int64")
 _INTEGERS = (*_SIGNED, "uint8", "uint16", "uint32", "uint64")
-FLOATING = TypeSet("floating", "Means, roots, exponentials, gradients.", "float16, float32 or float64", _FLOATS)
+_FLOATS_TEXT = "float16, bfloat16, float32 or float64"
+FLOATING = TypeSet("floating", "Means, roots, exponentials, gradients.", _FLOATS_TEXT, _FLOATS)
 COMPUTED = TypeSet("computed", "Arithmetic.", f"{FLOATING.words}, int32 or int64", (*_FLOATS, "int32", "int64"))
 MOVED = TypeSet(
     "moved",
@@ -70,17 +76,21 @@ TAKES: dict[str, TypeSet] = {}
 FLOATS, VALUE_TYPES = FLOATING.known, COMPUTED.known
 
 
-def check_values(dtype, what, *, floating=False, takes=None):
+def check_values(dtype, what, *, floating=False, takes=None, bfloat16=False):
     """Check the type of an operator's values, and return it in native byte order.
 
     ``what`` is the operator, whose types the table has, or names what must be ``floating`` or in the set ``takes``.
-    Whatever the table does not have takes what operators compute with.
+    Whatever the table does not have takes what operators compute with. Without ``bfloat16`` that is refused: the call
+    is made again with copies in float32.
     """
     takes = takes or (FLOATING if floating else TAKES.get(what, COMPUTED))
     # These are native already: 100 ns less.
     if dtype in takes.known:
         return dtype
+    if bfloat16 and is_bfloat16(dtype) and takes.has_bfloat16():
+        return native(dtype)
     if dtype not in takes:
         dtype = native(dtype)
-        raise DTypeError(f"{what} takes {takes.words}, not {dtype}; {remedy_of(dtype, takes is FLOATING)}")
+        remedy = remedy_of(dtype, takes is FLOATING)
+        raise DTypeError(f"{what} takes {takes.words}, not {name_of_dtype(dtype)}; {remedy}")
     return native(dtype)

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..base.bfloat16 import is_bfloat16
 from ..base.errors import DTypeError, LoDError, OutputError, RowIndexError, ShapeMismatchError, SizeError
+from .bfloat16 import bits_of, is_half, widen
 from .checks import MAX_INT64, as_dtype
 from .number_types import check_values, native
 from .objects import NUMBERS, id_remedy_of, objects_error, remedy_of
@@ -114,7 +116,10 @@ def writable(array, name):
 
 
 def matrix(array):
-    """``array`` as a matrix of one row per item: ``(rows, elements)``, C-contiguous, float16 as uint16 bits."""
+    """``array`` as a matrix of one row per item: ``(rows, elements)``, C-contiguous.
+
+    float16 as uint16 bits, bfloat16 as int16 bits.
+    """
     if array.ndim == 1:
         # Takes 30 ns less than reshape.
         array = array[:, None]
@@ -124,7 +129,9 @@ def matrix(array):
         array = array.reshape(len(array), math.prod(array.shape[1:]))
     if not (array.flags.c_contiguous and array.dtype.isnative):
         array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-    return array.view(np.uint16) if array.dtype == np.float16 else array
+    if array.dtype == np.float16:
+        return array.view(np.uint16)
+    return bits_of(array) if is_bfloat16(array.dtype) else array
 
 
 def words(array):
@@ -139,8 +146,10 @@ def without_repeats(array):
 
 
 def upcast(array):
-    """float16 of either byte order as float32, since CPU kernels compute no halves; other arrays as they are."""
-    return array.astype(np.float32) if native(array.dtype) == np.float16 else array
+    """float16 of either byte order and bfloat16 as float32: CPU kernels compute no halves. Other arrays as they are."""
+    if not is_half(array.dtype):
+        return array
+    return widen(array) if array.dtype.kind == "V" else array.astype(np.float32)
 
 
 def total_dtype(dtype):
@@ -181,13 +190,13 @@ def check_rows(array, name):
     return array
 
 
-def check_gradient(grad, shape, name="grad"):
+def check_gradient(grad, shape, name="grad", bfloat16=False):
     """Check that a gradient has the shape of the forward operator's result, and a numeric type."""
     if tuple(grad.shape) != tuple(shape):
         shape = tuple(map(int, shape))
         raise ShapeMismatchError(f"{name} has shape {tuple(grad.shape)}, the result {shape}; pass one like it")
     # The type of a PyTorch tensor has no kind; its View is checked.
-    if getattr(grad.dtype, "kind", "f") not in "fiu":
+    if getattr(grad.dtype, "kind", "f") not in "fiu" and not (bfloat16 and is_bfloat16(grad.dtype)):
         raise DTypeError(f"{name} must hold floating numbers, not {grad.dtype}; {remedy_of(grad.dtype, floating=True)}")
     return grad
 

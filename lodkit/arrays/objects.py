@@ -7,6 +7,7 @@ import numbers
 
 import numpy as np
 
+from ..base.bfloat16 import is_bfloat16
 from ..base.errors import DTypeError
 from .remedies import TEXT, cast_to
 
@@ -24,6 +25,8 @@ def remedy_of(dtype, floating=False):
     Integers become int64 where that is taken, and else floats that hold 32 bits of them, which float32 does not.
     """
     kind, short = dtype.kind, dtype.itemsize <= 2
+    if is_bfloat16(dtype):
+        return "convert with lodkit.cast(x, dtype='float32')"
     if kind in TEXT:
         return f"{cast_to(np.float64, of=dtype)}, or make ids of words: lodkit.vocabulary(texts)(texts)"
     if floating or kind in "fcV":

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 
+from ..base.bfloat16 import BFLOAT16, is_bfloat16
 from ..base.errors import DTypeError, LodkitError
 from .objects import remedy_of
 
@@ -44,6 +45,18 @@ def array_of(tensor, name, *, record=True):
     if array is None:
         array = _read_unusual(tensor, name, record)
     return array
+
+
+def bfloat16_array_of(tensor):
+    """An array of ``BFLOAT16`` over the memory of an ordinary tensor of bfloat16; None for other tensors."""
+    torch = sys.modules["torch"]
+    if tensor.dtype is not torch.bfloat16 or tensor.is_neg() or (tensor.requires_grad and torch.is_grad_enabled()):
+        return None
+    try:
+        words = plain_array_of(tensor.detach().view(torch.int16))
+    except RuntimeError:
+        return None
+    return None if words is None else words.view(BFLOAT16)
 
 
 def plain_array_of(tensor):
@@ -186,13 +199,15 @@ def refuse_duals(name, numbers):
 
 
 def rounded_like(numbers):
-    """The tensor of bfloat16 among inputs to whose type their float32 results are rounded.
+    """The tensor or array of bfloat16 among inputs to whose type their float32 results are rounded.
 
-    None if there is no such tensor, or if another one or an array holds wider floating numbers.
+    None if there is none, or if another one holds wider floating numbers.
     """
-    torch, found = sys.modules["torch"], None
+    torch, found = sys.modules.get("torch"), None
     for x in numbers:
-        if isinstance(x, torch.Tensor):
+        if isinstance(x, np.ndarray) and is_bfloat16(x.dtype):
+            found = x if found is None else found
+        elif torch and isinstance(x, torch.Tensor):
             if x.dtype is torch.bfloat16:
                 found = x
             elif x.is_floating_point() and x.itemsize > 2:
@@ -214,6 +229,8 @@ def tensor_of(array, like=None):
     """
     torch = sys.modules["torch"]
     array = array if type(array) is np.ndarray else np.asarray(array)
+    if is_bfloat16(array.dtype):
+        return tensor_of(array.view(np.int16)).view(torch.bfloat16)
     try:
         made = torch.from_numpy(array) if array.flags.writeable else torch.from_dlpack(array)
     except (TypeError, ValueError, BufferError):

@@ -10,6 +10,9 @@ import operator
 
 import numpy as np
 
+from ..base.bfloat16 import is_bfloat16
+from .bfloat16 import bits_of, to_dtype
+
 
 def write_together(writes):
     """``target[where] = value`` for each of some triples, of which an interrupt leaves all or none.
@@ -18,12 +21,21 @@ def write_together(writes):
     What is too large for its type becomes infinite, as in compiled code.
     """
     with np.errstate(all="ignore"):
-        writes = [(target, where, _like(target, value)) for target, where, value in writes]
+        writes = [(_words_of(target), where, _like(target, value)) for target, where, value in writes]
         [*itertools.starmap(operator.setitem, writes)]
 
 
+def _words_of(target):
+    """An array to write to: of bfloat16 its bits, which NumPy copies in a sixth of the time."""
+    return bits_of(target) if isinstance(target, np.ndarray) and is_bfloat16(target.dtype) else target
+
+
 def _like(target, value):
-    return np.asarray(value, target.dtype) if isinstance(target, np.ndarray) else value
+    if not isinstance(target, np.ndarray):
+        return value
+    if is_bfloat16(target.dtype):
+        return bits_of(to_dtype(np.asarray(value), target.dtype))
+    return np.asarray(value, target.dtype)
 
 
 class Drafts:

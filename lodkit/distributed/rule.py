@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..arrays import empty, writable
+from ..arrays import compute_dtype, empty, writable
 from ..arrays.types import Array
 from ..base.errors import LodkitError, ShapeMismatchError
 from ..kernels.cpu.primitives import device
@@ -77,7 +77,7 @@ class Rule:
 
     def _layouts(self, shape, dtype):
         """Shape, type and first value of each state of rows of a shape and type."""
-        dtype = np.promote_types(dtype, np.float32)
+        dtype = compute_dtype(np.dtype(dtype))
         return {name: self.optimizer.layout(name, shape, dtype) for name in self.names}
 
     def check_arrays(self, values: Any, states: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -178,9 +178,9 @@ class RanksDevice:
 
         return sum_norms
 
-    def jitter(self, values, rows, seed):
+    def jitter(self, values, rows, seed, digits, least):
         local = np.arange(len(values)) if rows is None else rows
-        device.jitter(values, self._dealing.ids(self._engine.rank, local), seed)
+        device.jitter(values, self._dealing.ids(self._engine.rank, local), seed, digits, least)
 
 
 def _describe(array):

@@ -2,8 +2,8 @@
 
 W is a constant of the kernel's closure; LLVM splits ``<W x T>`` into registers. Lanes are loaded from rows of
 two-dimensional C-contiguous arrays; launchers make sure of that, strided ones would be read wrong. float16 is passed as
-uint16 bits and computed as float32; int32 is computed as int64. Every function has a NumPy body, which runs where
-nothing is compiled, and an intrinsic.
+uint16 bits, bfloat16 as int16 bits, and both are computed as float32; int32 is computed as int64. Every function has a
+NumPy body, which runs where nothing is compiled, and an intrinsic.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import operator
 import numpy as np
 from numba.extending import overload
 
+from ..base.bfloat16 import round_to_bits, widen_bits
 from . import private_numba, reducers
 from .llvm import bitpack, intrinsics, memory, vector_math
 from .llvm.vectors import COMPUTE_DTYPE
@@ -21,9 +22,21 @@ from .llvm.vectors import COMPUTE_DTYPE
 
 def load(array, i, j, width):
     """The lanes ``array[i, j : j + width]``."""
-    lanes = array[i, j : j + width]
-    lanes = lanes.view(np.float16) if lanes.dtype == np.uint16 else lanes
-    return lanes.astype(COMPUTE_DTYPE[array.dtype.name])
+    return numbers_of_bits(array[i, j : j + width]).astype(COMPUTE_DTYPE[array.dtype.name])
+
+
+def numbers_of_bits(lanes):
+    """The numbers that bits stand for: float16 of uint16, float32 of the bits of bfloat16, which are int16."""
+    if lanes.dtype == np.uint16:
+        return lanes.view(np.float16)
+    return widen_bits(lanes) if lanes.dtype == np.int16 else lanes
+
+
+def bits_of_numbers(vector, dtype):
+    """Lanes as they lie in an array of a type, rounded: the inverse of ``numbers_of_bits``."""
+    if dtype == np.uint16:
+        return vector.astype(np.float16).view(np.uint16)
+    return round_to_bits(vector).view(np.int16) if dtype == np.int16 else vector
 
 
 def load_first(array, i, j, width, count, rest):
@@ -35,8 +48,7 @@ def load_first(array, i, j, width, count, rest):
 
 def store(array, i, j, vector):
     """Write lanes to ``array[i, j : j + width]``, rounded to its type."""
-    half = array.dtype == np.uint16
-    array[i, j : j + len(vector)] = vector.astype(np.float16).view(np.uint16) if half else vector
+    array[i, j : j + len(vector)] = bits_of_numbers(vector, array.dtype)
 
 
 def store_first(array, i, j, vector, count):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from ..arrays.recorded import refuse
-from ..arrays.tensors import check_storage, is_tensor
+from ..arrays.tensors import check_storage, is_tensor, tensor_of
 from ..arrays.types import Array, Values
+from ..base.bfloat16 import is_bfloat16
 
 
 class Exchange:
@@ -42,4 +45,11 @@ class Exchange:
             raise BufferError(f"{type(values).__name__} has no DLPack; pass t.to('cpu')")
         if is_tensor(values):
             check_storage(values, "values")
+        if isinstance(values, np.ndarray) and is_bfloat16(values.dtype):
+            # NumPy exports no bfloat16, a tensor over the same memory does.
+            if "torch" not in sys.modules:
+                raise BufferError(
+                    "NumPy exports no bfloat16 by DLPack; import torch first, or pass t.astype('float32')"
+                )
+            return tensor_of(values)
         return values

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import FLOATING, check_gradient, check_rows
+from ..arrays import FLOATING, check_gradient, check_rows, compute_dtype
 from ..lod import LoDTensor, check_bag
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 from . import adam_optimizers, moment_optimizers, optimizers
 from .embedding import embedding_bag_grad
 from .segments import check_weights
@@ -20,6 +20,12 @@ from .shared.optimizer_record import optimizers_in
 from .shared.updates import check_grad_dtype, check_states, check_target
 
 DOCS_PAGE = "update-bags"
+SEARCH_WORDS = {
+    "embedding_bag_sgd": "fused optimizer, fused backward, TBE, EXACT_SGD",
+    "embedding_bag_adagrad": "fused adagrad, EXACT_ADAGRAD",
+    "embedding_bag_adam": "fused adam",
+    "embedding_bag_rowwise_adagrad": "EXACT_ROWWISE_ADAGRAD, fused rowwise adagrad",
+}
 
 MeanPool = Literal["sum", "mean", "sqrt"]
 #: Attributes of optimizers that the fused ones lack: they are lazy, and have no gradient to take the norm of.
@@ -75,10 +81,12 @@ def prepare_bag_update(on, name, param, ids, grad, names, states, weights, pool,
     bags = check_bag(ids)
     check_rows(param, "param")
     check_states(name, check_target(name, param), names, states, **optimizer.kinds(states))
-    check_gradient(grad, (len(bags._row_offsets()) - 1, *param.shape[1:]))
+    check_gradient(grad, (len(bags._row_offsets()) - 1, *param.shape[1:]), bfloat16=True)
     check_grad_dtype(name, param, grad)
     if weights is not None:
-        check_weights(weights, len(bags.values), param.dtype, pool)
+        # Weights of float32, which an update does not round, go with a parameter of bfloat16.
+        like = param.dtype if weights.dtype == param.dtype else compute_dtype(param.dtype)
+        check_weights(weights, len(bags.values), like, pool)
     flat = on.checked_ids(bags.values, len(param))
     read = (grad, bags.values) if weights is None else (grad, bags.values, weights)
     on.refuse_overlap("param", param, (*read, *states))
@@ -132,7 +140,9 @@ def fused(update):
     definition.__name__ = definition.__qualname__ = name
     definition.__doc__ = _document(update, names, attrs)
     definition.update = update
-    return op(definition, updates=("param", *names), types=FLOATING)
+    fused_update = op(definition, updates=("param", *names), types=FLOATING)
+    takes_bfloat16(fused_update)
+    return fused_update
 
 
 def _example_of(update):

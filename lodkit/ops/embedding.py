@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import FLOATING, FLOATS, MOVED, SUMMED, check_gradient, check_rows, check_values
 from ..lod import LoDTensor, SelectedRows, check_bag, check_lod_level, values_of
-from ..registry import Dense, VarType, aligned, op, pooled_desc
+from ..registry import Dense, VarType, aligned, op, pooled_desc, takes_bfloat16
 from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.reductions import (
@@ -23,6 +23,14 @@ from .shared.reductions import (
 from .shared.tables import check_padding, table_grad
 
 DOCS_PAGE = "look-up"
+SEARCH_WORDS = {
+    "embedding_bag": (
+        "EmbeddingBag, nn.EmbeddingBag, embedding_lookup_sparse, safe_embedding_lookup_sparse, pooled embedding, "
+        "bag of words, SparseLengthsSum, fused_embedding_seq_pool, sum of embeddings, TorchRec, "
+        "per_sample_weights, offsets"
+    ),
+    "lookup_table": "embedding, Embedding, nn.Embedding, embedding_lookup, word vectors, table lookup",
+}
 
 BagPool = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"]
 
@@ -37,15 +45,15 @@ def prepare_lookup(table, padding_idx):
         check_rows(table, "table")
     if padding_idx is not None:
         check_padding(padding_idx, len(table))
-    return check_values(table.dtype, "lookup_table")
+    return check_values(table.dtype, "lookup_table", bfloat16=True)
 
 
 def prepare_lookup_grad(on, table, ids, grad, padding_idx):
     """Check the inputs of its gradient on any device. Returns the ids and the gradient."""
-    check_values(table.dtype, "the gradient", floating=True)
+    check_values(table.dtype, "the gradient", floating=True, bfloat16=True)
     check_padding(padding_idx, len(table))
     ids = on.checked_ids(ids, len(table))
-    return ids, check_gradient(grad, ids.shape + table.shape[1:])
+    return ids, check_gradient(grad, ids.shape + table.shape[1:], bfloat16=True)
 
 
 @op(rowwise=("ids",), types=MOVED)
@@ -174,8 +182,8 @@ def embedding_bag(
     is_sparse : bool
         True if the gradient of the table is SelectedRows.
     dtype : {"float32", "float64"}, optional
-        The type of the result: float32 for a float16 table, whose own type it has by default, float64 for the mean of
-        integers and what else gives them no integer, which is refused otherwise.
+        The type of the result: float32 for a table of float16 or bfloat16, whose own type it has by default, float64
+        for the mean of integers and what else gives them no integer, which is refused otherwise.
 
     Returns
     -------
@@ -247,7 +255,7 @@ def embedding_bag_grad(
     SelectedRows(rows=[2, 2, 1], value=[[0.5], [0.5], [4.]], height=3)
     """
     bags, flat, weights = prepare_bag(plain, table, ids, weights, pool, padding_idx)
-    check_values(table.dtype, "the gradient", floating=True)
+    check_values(table.dtype, "the gradient", floating=True, bfloat16=True)
     rows = lookup_table.definition(table, flat, padding_idx=padding_idx)
     rows = reduce_segments_grad(rows, bags._row_offsets(), weights, None, grad, pool)
     return table_grad(table, flat, rows, padding_idx, is_sparse)
@@ -293,3 +301,6 @@ def _(dtype):
     tables = [np.ones((3, d), dtype) for d in (4, 16, 64)]
     weighted = [((table, ids, np.ones(3, dtype)), {}) for table in tables]
     return [((table, ids), {"pool": pool}) for table in tables for pool in ("sum", "mean")] + weighted
+
+
+takes_bfloat16(lookup_table, lookup_table_grad, embedding_bag, embedding_bag_grad, embedding_bag_weights_grad)

@@ -9,11 +9,15 @@ import numpy as np
 from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values
 from ..base.errors import LoDLevelError, ShapeMismatchError, bad_along
 from ..lod import LoDTensor, SelectedRows, values_of
-from ..registry import Dense, VarType, op
+from ..registry import Dense, VarType, op, takes_bfloat16
 from .embedding import lookup_table_grad
 from .shared import plain
 
 DOCS_PAGE = "look-up"
+SEARCH_WORDS = {
+    "gather": "index_select, take, take rows, fancy indexing",
+    "batch_gather": "take_along_axis, gather dim=1",
+}
 
 
 @op(types=MOVED)
@@ -80,7 +84,7 @@ def prepare_gather(on, data, ids, axis, wrap, match_outer, what="gather"):
         raise LoDLevelError(f"gather along axis {axis} gives no row an id, so no structure; pass ids.values")
     numbers = on.wrap_ids(values_of(ids), data.shape[axis], wrap)
     check_outer(data.shape, numbers.shape, axis, match_outer)
-    dtype = check_values(data.dtype, what)
+    dtype = check_values(data.dtype, what, bfloat16=True)
     # The kernel of a gather checks its ids as it reads them.
     check = on.ids_in_range if what == "gather" else on.checked_ids
     return data, dtype, axis, check(numbers, data.shape[axis], error=bad_along(data.shape[axis], axis, wrap))
@@ -94,8 +98,14 @@ def wrap_and_check(on, ids, height, wrap):
 def prepare_gather_grad(on, data, ids, grad, axis, wrap, match_outer):
     """Check the inputs of the gradient along an axis, which is returned last."""
     data, dtype, axis, ids = prepare_gather(on, data, ids, axis, wrap, match_outer, "the gradient")
-    check_values(data.dtype, "the gradient", floating=True)
-    return data, dtype, axis, ids, check_gradient(grad, gathered_shape(data.shape, ids.shape, axis, match_outer))
+    check_values(data.dtype, "the gradient", floating=True, bfloat16=True)
+    return (
+        data,
+        dtype,
+        axis,
+        ids,
+        check_gradient(grad, gathered_shape(data.shape, ids.shape, axis, match_outer), bfloat16=True),
+    )
 
 
 def check_axis(ndim, axis):
@@ -210,3 +220,6 @@ def batch_gather_grad(
 
 gather.example(lambda dtype: [((np.ones((3, d), dtype), np.array([0, 2])), {}) for d in (4, 64)])
 batch_gather.example(lambda dtype: [((np.ones((2, 3, 4), dtype), np.array([0, 2])), {})])
+
+
+takes_bfloat16(gather, gather_grad, batch_gather, batch_gather_grad)

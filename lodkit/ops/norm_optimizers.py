@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import FLOATING, Drafts, Scalar, cast_to, writable
 from ..base.errors import DTypeError, ShapeMismatchError
 from ..lod import SelectedRows
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 from .adam_optimizers import direction_numbers
 from .optimizers import sgd
 from .shared import plain
@@ -30,6 +30,7 @@ from .shared.updates import (
 )
 
 DOCS_PAGE = "update"
+SEARCH_WORDS = {"dpsgd": "differential privacy, noise", "lamb": "LAMB, large batch", "lars": "LARS, large batch"}
 
 
 def prepare(on, name, param, grad, states, what, total, duplicates):
@@ -320,3 +321,4 @@ describe(
     whole=True,
     class_defaults={"clip_norm": 1.0},
 )
+takes_bfloat16(wngrad, storm, dpsgd)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import FLOATING, Scalar
 from ..lod import SelectedRows
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 from .shared import plain
 from .shared.optimizer import apply, optimizer
 from .shared.optimizer_record import describe
@@ -27,6 +27,12 @@ from .shared.updates import (
 )
 
 DOCS_PAGE = "update"
+SEARCH_WORDS = {
+    "sgd": "SGD, gradient descent, optimizer step, sparse update, IndexedSlices",
+    "adagrad": "Adagrad, SparseAdagrad, optimizer",
+    "rowwise_adagrad": "RowWiseSparseAdagrad, FBGEMM, row-wise",
+    "ftrl": "FTRL, follow the regularized leader, click-through rate",
+}
 
 
 @op(updates=True, types=FLOATING)
@@ -307,3 +313,6 @@ def proximal_adagrad(param, grad, moment, /, *, lr, l1=0.0, l2=0.0):
     """
     moment = moment + grad * grad
     return _shrunk(param - lr * grad / np.maximum(np.sqrt(moment), LEAST_DIVISOR), lr, l1, l2), moment
+
+
+takes_bfloat16(sgd)

@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import COMPUTED, FLOATING, check_values, native
+from ..arrays import COMPUTED, FLOATING, check_values, dtype_named, is_floating, name_of_dtype, native, to_dtype
 from ..base.errors import LoDLevelError, OutputError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, check_bag, values_of
 from ..lod.packed_rows import PARAMS, Bits, PackedRows, check_packed, check_packed_dims
-from ..registry import Dense, VarDesc, op, pooled_desc
+from ..registry import Dense, VarDesc, op, pooled_desc, takes_bfloat16
 from .embedding import lookup_table
 from .selected_rows import selected_rows_to_dense
 from .sequence_pool import with_outer_levels
@@ -20,10 +20,16 @@ from .shared.reductions import check_weights, reduce_segments, weights_grad
 from .shared.tables import check_padding
 
 DOCS_PAGE = "look-up"
+SEARCH_WORDS = {
+    "cast": "float16, half precision, bfloat16, astype, mixed precision",
+    "dequantize_rows": "unpack int8",
+    "quantize_rows": "int8, int4, quantization, compress a table, 8-bit",
+    "quantized_embedding_bag": "int8 embeddings, quantized embedding bag, embedding_bag_byte",
+}
 
 BagPool = Literal["sum", "mean"]
 Search = Literal["extremes", "greedy"]
-Float = Literal["float16", "float32", "float64"]
+Float = Literal["float16", "bfloat16", "float32", "float64"]
 FLOAT = np.dtype(np.float32)
 HALF = np.dtype(np.float16)
 EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant row has a factor
@@ -315,28 +321,31 @@ def cast(x: Dense | SelectedRows, /, *, dtype: Float) -> Dense | SelectedRows:
 
     Of SelectedRows those of the value, whose rows stay as they are.
 
-    Caffe2's FloatToHalf and HalfToFloat. The gradient comes back in the type of ``x``.
+    Caffe2's FloatToHalf and HalfToFloat. The gradient comes back in the type of ``x``. Arrays of bfloat16 are of
+    ``ml_dtypes.bfloat16``, or without that package of ``lodkit.arrays.BFLOAT16``: bits.
 
     >>> cast(np.array([1.5, 70000, 1e-8], np.float32), dtype="float16")
     array([1.5, inf, 0. ], dtype=float16)
     """
-    check_values(x.dtype, "cast")
+    check_values(x.dtype, "cast", bfloat16=True)
+    kind = dtype_named(dtype)
     with np.errstate(over="ignore", under="ignore"):
-        return x._with_value(x.value.astype(dtype)) if isinstance(x, SelectedRows) else x.astype(dtype)
+        return x._with_value(to_dtype(x.value, kind)) if isinstance(x, SelectedRows) else to_dtype(x, kind)
 
 
 @cast.infer_rule
 def _(x, *, dtype):
-    return x.but(dtype=dtype)
+    return x.but(dtype=dtype_named(dtype))
 
 
 @cast.gradient
 def _(call, grad):
     kind = VarDesc.of(values_of(call.inputs[0])).dtype
     grad = selected_rows_to_dense(grad) if isinstance(grad, SelectedRows) else grad
-    return cast(grad, dtype=native(kind).name) if kind.kind == "f" else None
+    return cast(grad, dtype=name_of_dtype(native(kind))) if is_floating(kind) else None
 
 
+takes_bfloat16(cast)
 quantize_rows.example(lambda dtype: [((np.ones((3, 64), dtype),), {"bits": bits}) for bits in (8, 4, 2)])
 dequantize_rows.example(
     lambda dtype: [((np.ones((3, size), np.uint8),), {"bits": bits}) for size, bits in ((72, 8), (36, 4), (20, 2))]

@@ -9,7 +9,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import FLOATING, SUMMED, check_values, native
 from ..lod import SelectedRows
-from ..registry import Dense, VarType, op
+from ..registry import Dense, VarType, op, takes_bfloat16
 from .conversions import check_rows as check_rows
 from .conversions import to_offsets as to_offsets
 from .shared import plain
@@ -25,6 +25,13 @@ from .shared.reductions import (
 from .shared.tables import table_grad
 
 DOCS_PAGE = "pool"
+SEARCH_WORDS = {
+    "segment_reduce": (
+        "segment_sum, segment_mean, segment_max, unsorted_segment_sum, scatter_sum, scatter_add, scatter_mean, "
+        "torch_scatter, segment_csr, segment_coo, reduceat, groupby, bincount with weights, jax.ops.segment_sum, "
+        "index_add"
+    )
+}
 
 Segmentation = Literal["lengths", "offsets", "ids", "unsorted_ids"]
 
@@ -95,8 +102,8 @@ def segment_reduce(
     is_sparse : bool
         With indices: make the gradient of the data SelectedRows.
     dtype : {"float32", "float64"}, optional
-        The type of the result: float32 for float16 data, whose own type it has by default, float64 for the mean of
-        integers and what else gives them no integer, which is refused otherwise.
+        The type of the result: float32 for data of float16 or bfloat16, whose own type it has by default, float64 for
+        the mean of integers and what else gives them no integer, which is refused otherwise.
 
     Raises
     ------
@@ -166,7 +173,7 @@ def segment_reduce_grad(
            [2.],
            [2.]])
     """
-    check_values(data.dtype, "the gradient", floating=True)
+    check_values(data.dtype, "the gradient", floating=True, bfloat16=True)
     ids, offsets, weights, order = prepare_segments(plain, data, segments, weights, indices, by, num_segments, reduce)
     rows = data if ids is None else data[ids]
     result = restore_order(plain, reduce_segments_grad(rows, offsets, weights, out, grad, reduce), order)
@@ -209,3 +216,6 @@ def _(dtype):
     inputs = [(np.ones((3, d), dtype), np.array([1, 2])) for d in (1, 4, 16, 64)]
     weighted = [((*i, np.ones(3, dtype)), {}) for i in inputs]
     return [(i, {"reduce": reduce}) for i in inputs for reduce in ("sum", "max")] + weighted
+
+
+takes_bfloat16(segment_reduce, segment_reduce_grad, segment_reduce_weights_grad)

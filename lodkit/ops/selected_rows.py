@@ -11,11 +11,19 @@ import numpy as np
 from ..arrays import COMPUTED, FLOATING, MOVED, check_values, mixed_types, native, total_dtype, writable
 from ..base.errors import RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows, values_of
-from ..registry import OPS, Dense, VarDesc, VarType, op
+from ..registry import OPS, Dense, VarDesc, VarType, op, takes_bfloat16
 from .shared import plain
 from .shared.tables import check_padding
 
 DOCS_PAGE = "selected-rows"
+SEARCH_WORDS = {
+    "add_selected_rows": "scatter_add of a gradient, index_add",
+    "gather_selected_rows": "rows of a sparse gradient",
+    "merge_selected_rows": "coalesce, sum duplicates, deduplicate gradients",
+    "selected_rows_to_dense": "to_dense, densify",
+    "sum": "add, add_n, accumulate gradients",
+    "shape": "size, dimensions",
+}
 
 
 def check_alike(xs):
@@ -26,7 +34,7 @@ def check_alike(xs):
             raise ShapeMismatchError(f"sum: input {i} has shape {x.shape}, input 0 {shape}")
         if native(x.dtype) != dtype:
             raise mixed_types(f"sum: input {i}", x.dtype, "input 0", dtype)
-    return check_values(dtype, "sum")
+    return check_values(dtype, "sum", bfloat16=True)
 
 
 def added(rows, value, height):
@@ -45,7 +53,7 @@ def merge_selected_rows(x: SelectedRows, /) -> SelectedRows:
     >>> merge_selected_rows(SelectedRows([5, 1, 5], [[1.], [2.], [3.]], 9))
     SelectedRows(rows=[1, 5], value=[[2.], [4.]], height=9)
     """
-    check_values(x.dtype, "merge_selected_rows")
+    check_values(x.dtype, "merge_selected_rows", bfloat16=True)
     rows, inverse = np.unique(x._rows, return_inverse=True)
     value = added(inverse, x.value, len(rows)).astype(x.dtype)
     return SelectedRows._wrap(rows, value, x.height, merged=True)
@@ -64,7 +72,7 @@ def _(call, grad):
 
 def prepare_rows(on, x, ids, padding_idx=None):
     """Check the inputs of gather_selected_rows on any device. Returns the ids."""
-    check_values(x.value.dtype, "gather_selected_rows")
+    check_values(x.value.dtype, "gather_selected_rows", bfloat16=True)
     check_padding(padding_idx, x.height)
     return on.checked_ids(ids, x.height)
 
@@ -165,7 +173,7 @@ def selected_rows_to_dense(x: SelectedRows, /) -> Dense:
     >>> selected_rows_to_dense(SelectedRows([2, 2], [1., 2.], 3))
     array([0., 0., 3.])
     """
-    check_values(x.dtype, "selected_rows_to_dense")
+    check_values(x.dtype, "selected_rows_to_dense", bfloat16=True)
     return added(x._rows, x.value, x.height).astype(x.dtype)
 
 
@@ -241,7 +249,7 @@ def add_selected_rows(dense: Dense, x: SelectedRows, /) -> Dense:
 def check_sum(dense, x):
     """Refuse an array that SelectedRows cannot be added to in place."""
     check_alike((writable(dense, "dense"), x))
-    check_values(dense.dtype, "add_selected_rows")
+    check_values(dense.dtype, "add_selected_rows", bfloat16=True)
 
 
 for _operator in (merge_selected_rows, sum, selected_rows_to_dense, get_tensor_from_selected_rows, shape):
@@ -256,3 +264,6 @@ add_selected_rows.example(
         else []
     )
 )
+
+takes_bfloat16(merge_selected_rows, sum, selected_rows_to_dense, get_tensor_from_selected_rows, shape)
+takes_bfloat16(gather_selected_rows, add_selected_rows)

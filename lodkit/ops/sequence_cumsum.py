@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import SUMMED, check_values, total_dtype
+from ..arrays import SUMMED, check_values, is_floating, total_dtype
 from ..lod import LoDTensor, values_of
 from ..registry import inferred_level, op
 
 DOCS_PAGE = "compute"
+SEARCH_WORDS = {"sequence_cumsum": "cumulative sum, prefix sum, running total, segmented scan, cumsum by group"}
 
 
 def sum_dtype(dtype):
     """Type of running sums: that of the values, int64 for integers, uint64 for unsigned ones."""
     dtype = check_values(dtype, "sequence_cumsum")
-    return dtype if dtype.kind == "f" else total_dtype(dtype)
+    return dtype if is_floating(dtype) else total_dtype(dtype)
 
 
 @op(types=SUMMED)

@@ -8,10 +8,17 @@ import numpy as np
 
 from ..arrays import FLOATING, SUMMED, check_values
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, op, pooled_desc
+from ..registry import Dense, op, pooled_desc, takes_bfloat16
 from .shared.reductions import ResultType, argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
 
 DOCS_PAGE = "pool"
+SEARCH_WORDS = {
+    "sequence_pool": (
+        "max pooling, mean pooling, average pooling, sum pooling, global pooling, reduce, sum of each sequence, "
+        "mean of each sequence, first token, last token, CLS, SequencePool, reduce_sum, nanmean, aggregate, "
+        "logsumexp per segment"
+    )
+}
 
 Pool = Literal["sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
 
@@ -115,7 +122,7 @@ def sequence_pool_grad(x: LoDTensor, out: Dense, grad: Dense, /, *, pool: Pool =
     >>> sequence_pool_grad(x, np.zeros((3, 1)), np.array([[1.], [2.], [3.]]), pool="average").values.ravel()
     array([1., 1., 1., 1.])
     """
-    check_values(x.values.dtype, "the gradient", floating=True)
+    check_values(x.values.dtype, "the gradient", floating=True, bfloat16=True)
     pool = reduction(pool)
     return x.with_values(reduce_segments_grad(x.values, x._row_offsets(level), None, out, grad, pool))
 
@@ -124,3 +131,6 @@ def sequence_pool_grad(x: LoDTensor, out: Dense, grad: Dense, /, *, pool: Pool =
 def _(dtype):
     x = [LoDTensor(np.ones((3, d), dtype), [[1, 2]]) for d in (1, 4, 16, 64)]
     return [((one,), {"pool": pool}) for one in x for pool in ("sum", "mean", "max")]
+
+
+takes_bfloat16(sequence_pool, sequence_pool_grad)

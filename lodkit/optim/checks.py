@@ -11,7 +11,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..arrays import device_of, dtype_of, is_array, is_cpu_tensor, is_integer, may_share_memory, one_device, writable
+from ..arrays import (
+    device_of,
+    dtype_of,
+    is_array,
+    is_cpu_tensor,
+    is_floating,
+    is_integer,
+    may_share_memory,
+    one_device,
+    writable,
+)
 from ..base.errors import DTypeError, LodkitError, OutputError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..ops.shared.updates import check_clipping, check_mask, check_merged, check_rounding, check_whole, one_number
@@ -174,7 +184,7 @@ def check_param(name, param):
             f"{name} has no dimension; make it of shape (1,), {name} = lodkit.parameter([{float(param)}]), and compute "
             "with that"
         )
-    if dtype_of(param).kind != "f":
+    if not is_floating(dtype_of(param)):
         raise DTypeError(f"{name} is {dtype_of(param)}; an optimizer updates floating numbers")
     if isinstance(param, np.ndarray):
         writable(param, name)

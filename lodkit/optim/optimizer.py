@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import ops  # noqa: F401  fills OPS
-from ..arrays import dtype_of, is_scalar, may_share_memory, to_device, zeros_like
+from ..arrays import compute_dtype, dtype_of, is_scalar, may_share_memory, to_device, zeros_like
 from ..arrays.recorded import plain_view
 from ..arrays.sizes import memory_for
 from ..arrays.types import Scalar
@@ -33,9 +33,9 @@ class Optimizer:
     lr : float, one-element array, or callable
         Learning rate; a callable gets the number of steps done, and returns the rate of the next one.
     states : {"all", "touched"}
-        States are zeros at first, float32 for parameters of float16. Keep them for all rows, or for those only that
-        ever had a gradient (of SelectedRows, on the CPU): for tables of many rows, few of which are read. The latter
-        takes rules that leave other rows alone, as all do with ``lazy=True``.
+        States are zeros at first, float32 for parameters of float16 and bfloat16. Keep them for all rows, or for those
+        only that ever had a gradient (of SelectedRows, on the CPU): for tables of many rows, few of which are read. The
+        latter takes rules that leave other rows alone, as all do with ``lazy=True``.
     **attrs
         Attributes of the operator. To a ``rounding_seed`` the steps done are added, as no step may repeat one.
 
@@ -289,6 +289,5 @@ class Optimizer:
 
 
 def _compute_dtype(param):
-    """Type of states: float32 for parameters of float16."""
-    dtype = dtype_of(param)
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
+    """Type of states: float32 for parameters of float16 and bfloat16."""
+    return compute_dtype(dtype_of(param))

@@ -15,6 +15,7 @@ from .desc import (
 from .kinds import Dense, aligned
 from .open_tapes import Call
 from .operators import OPS, Op, op, run
+from .tensors import takes_bfloat16
 
 __all__ = [
     "Call",
@@ -36,4 +37,5 @@ __all__ = [
     "op",
     "pooled_desc",
     "run",
+    "takes_bfloat16",
 ]

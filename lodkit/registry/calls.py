@@ -17,14 +17,15 @@ from ..arrays import device_of
 from ..arrays.checks import MAX_INT64
 from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
-from ..base.tracebacks import compile_function, full, shorten
+from ..base.errors import DTypeError
+from ..base.tracebacks import compile_function, full, restate, shorten
 from ..lod import LoDTensor, SelectedRows
 from .contract import names_in_tests, write_call
 from .explaining import explain
 from .kinds import given_back, numbers_of, unwrapped, views_kept
 from .open_tapes import call_recorded, listeners, note_update, open_tapes
 from .out import call_with_out
-from .tensors import holds_tensors
+from .tensors import call_on_arrays, holds_bfloat16, holds_tensors
 
 
 class Missing:
@@ -90,7 +91,12 @@ def make_call(op):
         "                return __result",
         f"        return __slow(__op, ({every}){more}, ({values}), __unknown, out)",
         "    except Exception as __error:",
-        f"        if __clear := __explain(__op, ({every}){more}, ({values}), __unknown, __error):",
+        "        if isinstance(__error, __DTypeError):",
+        f"            __result = __in_float32(__op, ({every}){more}, ({values}), __unknown, out)",
+        "            if __result is not NotImplemented:",
+        "                return __result",
+        f"        __clear = __explain(__op, ({every}){more}, ({values}), __unknown, __error)",
+        "        if __clear is not None and not __restate(__error, __clear):",
         "            raise __clear from (__error if __full() else None)",
         "        __shorten(__error)",
         "        raise",
@@ -99,7 +105,8 @@ def make_call(op):
         lines += ["    except BaseException:", f"        {note}", "        raise"]
     space |= {"__op": op, "__plans": op._plans, "__state": state, "__missing": MISSING, "__settle": op._settled}
     space |= {"__slow": run_slowly, "__explain": explain_call, "__full": full, "__shorten": shorten}
-    space |= {"__listeners": listeners, "__note": note_update}
+    space |= {"__listeners": listeners, "__note": note_update, "__restate": restate}
+    space |= {"__DTypeError": DTypeError, "__in_float32": run_in_float32}
     return compile_function(op.name, op.name, lines, space)
 
 
@@ -132,6 +139,24 @@ def explain_call(op, inputs, values, unknown, error):
     """Return an error that names inputs and attributes, in place of one of NumPy's; None for others."""
     inputs, attrs = read_arguments(op, inputs, values, unknown)
     return explain(op, inputs, attrs, error)
+
+
+def run_in_float32(op, inputs, values, unknown, out):
+    """Run a call that refused arrays of bfloat16, on copies in float32; NotImplemented where there are none.
+
+    Results are rounded once. An operator refuses a type before it writes.
+    """
+    inputs, attrs = read_arguments(op, inputs, values, unknown)
+    if not holds_bfloat16((*inputs, out)) or holds_tensors((*inputs, out)):
+        return NotImplemented
+    try:
+        result = call_on_arrays(op, inputs, attrs, out)
+    except Exception as error:
+        shorten(error)
+        raise error from None
+    if listeners.data and op._updated:
+        note_update(op, inputs)
+    return result
 
 
 def run_slowly(op, inputs, values, unknown, out):

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
-from ..arrays import device_of, dtype_of, holds_rows, is_cpu_tensor
+from ..arrays import (
+    bfloat16_dtype,
+    device_of,
+    dtype_named,
+    dtype_of,
+    holds_rows,
+    is_bfloat16,
+    is_cpu_tensor,
+    name_of_dtype,
+    native,
+)
 from ..arrays.types import DTypeLike
 from ..base.errors import LoDLevelError
 from ..base.loading import public
@@ -28,6 +38,7 @@ DATA_TYPES = {
     "float64": 6,
     "uint8": 20,
     "int8": 21,
+    "bfloat16": 22,
 }
 _NAMES = {code: name for name, code in DATA_TYPES.items()}
 
@@ -55,18 +66,20 @@ class TensorDesc:
         def __init__(self, dtype: DTypeLike, dims: Iterable[int]) -> None: ...
 
     def __post_init__(self):
-        dtype = np.dtype(self.dtype)
-        object.__setattr__(self, "dtype", dtype if dtype.isnative else dtype.newbyteorder("="))
+        dtype = dtype_named(self.dtype) if isinstance(self.dtype, str) else np.dtype(self.dtype)
+        dtype = bfloat16_dtype() if is_bfloat16(dtype) else native(dtype)
+        object.__setattr__(self, "dtype", dtype)
         object.__setattr__(self, "dims", tuple(operator.index(d) for d in self.dims))
         if not all(-1 <= d < 1 << 63 for d in self.dims):
             raise DescError(f"dims {self.dims} have an entry outside 0 .. 2^63 - 1 that is not -1 (unknown)")
 
     def to_bytes(self) -> bytes:
         """Serialise, byte for byte as protobuf does."""
-        if self.dtype.name not in DATA_TYPES:
+        name = name_of_dtype(self.dtype)
+        if name not in DATA_TYPES:
             raise DescError(f"{self.dtype} has no DataType number; there are {', '.join(DATA_TYPES)}")
         dims = b"".join(put(2, VARINT, d) for d in self.dims)
-        return put(1, VARINT, DATA_TYPES[self.dtype.name]) + dims
+        return put(1, VARINT, DATA_TYPES[name]) + dims
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -75,7 +88,7 @@ class TensorDesc:
         code = found["data_type"]
         if code not in _NAMES:
             raise DescError(f"data_type {code} is unknown; there are {', '.join(map(str, _NAMES))}")
-        return cls(np.dtype(_NAMES[code]), tuple(to_signed(d) for d in found.get("dims", ())))
+        return cls(dtype_named(_NAMES[code]), tuple(to_signed(d) for d in found.get("dims", ())))
 
 
 @public
@@ -258,9 +271,24 @@ _FIELDS = {
 def _dtype(array):
     """NumPy dtype of an array; PyTorch's CUDA tensors have dtypes of their own."""
     if is_cpu_tensor(array):
-        return dtype_of(array)
+        return bfloat16_dtype() if str(array.dtype) == "torch.bfloat16" else dtype_of(array)
     interface = {} if device_of(array) == "cpu" else array.__cuda_array_interface__
     return np.dtype(interface.get("typestr", array.dtype))
+
+
+def wide_descs(descs):
+    """Descriptions of the float32 copies that an operator gets of bfloat16 that it does not take; None without any."""
+    if not any(d is not None and is_bfloat16(d.dtype) for d in descs):
+        return None
+    return [d if d is None or not is_bfloat16(d.dtype) else d.but(dtype=np.float32) for d in descs]
+
+
+def rounded_descs(found, descs):
+    """Descriptions of results in float32, which are rounded to bfloat16 where no input was wider."""
+    if isinstance(found, tuple):
+        return tuple(rounded_descs(d, descs) for d in found)
+    is_wide = any(d is not None and d.dtype.kind == "f" and d.dtype.itemsize > 2 for d in descs)
+    return found if is_wide or found.dtype != np.float32 else found.but(dtype=bfloat16_dtype())
 
 
 def array_desc(descs):

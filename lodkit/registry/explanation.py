@@ -8,7 +8,7 @@ from html import escape
 
 import numpy as np
 
-from ..arrays import is_array
+from ..arrays import is_array, is_bfloat16, is_half, name_of_dtype
 from ..arrays.recorded import RecordedArray
 from ..arrays.tensors import is_cpu_tensor
 from ..base.markup import box, table
@@ -117,7 +117,11 @@ def describe_input(name, x):
     if x is None:
         return f"{name}=None"
     numbers = numbers_of(x)
-    shape = f"{np.dtype(numbers.dtype)}{list(numbers.shape)}" if is_array(numbers) else type(numbers).__name__
+    shape = (
+        f"{name_of_dtype(np.dtype(numbers.dtype))}{list(numbers.shape)}"
+        if is_array(numbers)
+        else type(numbers).__name__
+    )
     if isinstance(x, LoDTensor):
         return f"{name}: LoDTensor of {len(x)} sequences, {shape}"
     return f"{name}: SelectedRows of {x.height:,} rows, {shape}" if isinstance(x, SelectedRows) else f"{name}: {shape}"
@@ -127,7 +131,8 @@ def adaptions(name, given, x):
     """What happens to an input before a kernel reads it."""
     numbers, before = numbers_of(x), numbers_of(given)
     if is_cpu_tensor(before):
-        copied = "copied to float32" if "bfloat16" in str(before.dtype) else "whose memory is shared where it can be"
+        copied = "bfloat16" in str(before.dtype) and not is_bfloat16(numbers.dtype)
+        copied = "copied to float32" if copied else "whose memory is shared where it can be"
         yield f"{name}: a tensor of PyTorch, {copied}"
     elif isinstance(before, RecordedArray):
         yield f"{name}: a parameter, read as the plain array"
@@ -138,8 +143,9 @@ def adaptions(name, given, x):
             yield f"{name}: not C-contiguous; {'rows' if numbers.ndim > 1 else 'numbers'} that are read are copied"
         if not numbers.dtype.isnative:
             yield f"{name}: bytes in the other order are copied"
-        if numbers.dtype == np.float16:
-            yield f"{name}: float16 is computed in float32 and rounded once, where it does not only move"
+        if is_half(numbers.dtype):
+            kind = name_of_dtype(numbers.dtype)
+            yield f"{name}: {kind} is computed in float32 and rounded once, where it does not only move"
         if numbers.dtype.kind in "iu" and numbers.dtype != np.int64 and numbers.ndim == 1:
             yield f"{name}: {numbers.dtype} is converted to int64 where it holds ids or lengths"
 

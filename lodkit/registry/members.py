@@ -36,6 +36,8 @@ class Members:
         Number of inputs that a call needs.
     kernels : dict
         By device and kinds of inputs.
+    takes_bfloat16 : bool
+        Whether kernels read and write bfloat16: others get copies in float32.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Members:
     infer_function: Any
     gradient_rule: Any
     reads_outputs: bool
+    takes_bfloat16: bool
     example_function: Any
 
     if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import numpy as np
 from ..arrays import checker, one_device
 from ..arrays.recorded import RecordedArray
 from ..arrays.tensors import is_tensor
-from ..base.errors import LodkitError, ShapeMismatchError
+from ..base.errors import DTypeError, LodkitError, ShapeMismatchError
 from ..base.tracebacks import surface
 from ..lod import LoDTensor
 from . import representation
@@ -28,7 +28,7 @@ from .catalogue import OPS
 from .catalogue import Registry as Registry
 from .declaring import Types, check_definition, declare_types
 from .derivatives import write_rule
-from .desc import VarDesc, inferred_level
+from .desc import VarDesc, inferred_level, rounded_descs, wide_descs
 from .explaining import by_position
 from .inputs import accept_inputs, check_count, check_types, label_of, names_of
 from .kernel import Kernel
@@ -37,6 +37,7 @@ from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, numbers_of, r
 from .open_tapes import Call, differentiate
 from .public_call import AdaptedCall, PlainCall
 from .tensors import arrays_of
+from .usage import need_error, unknown_error
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -89,6 +90,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self.kernels, self._few, self._own, self._plans, self._shared, self._loaded = {}, {}, set(), {}, [], set()
         self._launchers_with_out = {}
         self.gradient_rule, self.reads_outputs, self.example_function = None, False, None
+        self.takes_bfloat16 = False
         names = like if isinstance(like, tuple) else (like,) if like else self.updates
         if unknown := [name for name in names if name not in self.inputs]:
             raise TypeError(f"{self.name}: like= or updates= names {unknown[0]!r}, inputs are {', '.join(self.inputs)}")
@@ -180,6 +182,11 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
     def _inferred(self, descs, attrs):
         try:
             return self.infer_function(*descs, **attrs)
+        except DTypeError:
+            wide = wide_descs(descs)
+            if wide is None:
+                raise
+            return rounded_descs(self.infer_function(*wide, **attrs), descs)
         except LodkitError:
             raise
         except IndexError as error:  # of dims[1], and the like
@@ -265,6 +272,8 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
             if kind_of(x) not in allowed and not rows:
                 even = kind_of(x) is Dense and getattr(x, "ndim", 1) == 2 and "int" in str(x.dtype)  # a row per bag
                 made = f"LoDTensor.from_uniform({name})" if even else f"LoDTensor({name}, [lengths])"
+                if kind_of(x) is Dense and len(getattr(x, "shape", ())) > 2:  # (sequences, rows, *item)
+                    made = f"LoDTensor.from_padded({name}, lengths)"
                 wrap = f" (wrap it: {made})" if LoDTensor in allowed else ""
                 self._miss(one_device(self.name, inputs), f"{name}={name_of(x)}{wrap}")
 
@@ -275,15 +284,14 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
                 attrs[name] = self._settled(name, value)
 
     def _check_needed(self, attrs):
-        for name in self._needed:
-            if name not in attrs:
-                raise TypeError(f"{self.name} needs the attribute {name}; it takes {self.signature}")
+        if error := need_error(self, attrs):
+            raise error
 
     def _settled(self, name, value):
         if value is MISSING:
             return value  # the slow way names all that is missing
         if name not in self._checks:
-            raise TypeError(f"{self.name} has no attribute {name!r:.200}; it takes {self.signature}")
+            raise unknown_error(self, name, value)
         return self._checks[name].settled(value)
 
     # -- showing ---------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Plans of calls with PyTorch's CPU tensors: kernels read arrays over their memory, and results become tensors.
 
-A plan takes ordinary memory. Whatever else a tensor may be, lazily negated, of bfloat16, with a tangent, goes the slow
-way of ``call_on_arrays``, which copies or explains.
+A plan takes ordinary memory. Whatever else a tensor may be, lazily negated, with a tangent, of bfloat16 where an
+operator takes none, goes the slow way of ``call_on_arrays``, which copies or explains.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import sys
 
 import numpy as np
 
-from ..arrays.tensors import changed, is_cpu_tensor, plain_array_of
+from ..arrays.tensors import bfloat16_array_of, changed, is_cpu_tensor, plain_array_of
 from ..base.tracebacks import compile_function
 from ..lod import LoDTensor, SelectedRows
 from .calls import MAX_PLANS, fill_absent, run_unmatched, types_of
 from .contract import write_call
 from .open_tapes import listeners, note_update
-from .tensors import arrays_of, call_on_arrays, numbers_in, restore, tensor_over
+from .tensors import arrays_of, call_on_arrays, call_on_bits, numbers_in, restore, tensor_over
 
 
 def call_with_tensors(op, inputs, attrs, values=(), tried=None):
@@ -25,21 +25,26 @@ def call_with_tensors(op, inputs, attrs, values=(), tried=None):
     ``values`` are all attributes, as a plan takes them; without them a call goes the slow way.
     """
     inputs = fill_absent(op, inputs)
-    key = "tensors", *types_of(op, inputs), *[type(numbers_in(x)) for x in inputs]
+    key = "tensors", *types_of(op, inputs), *[type(numbers_in(x)) for x in inputs], *map(_is_half, inputs)
     plan = op._plans.get(key)
     if plan is not None and plan is not tried and len(values) == len(op._checks):
         return plan(*inputs, *values)
-    result = call_on_arrays(op, inputs, attrs)
-    if plan is None:
+    result = call_on_bits(op, inputs, attrs)
+    copies = result is NotImplemented
+    if copies:
+        result = call_on_arrays(op, inputs, attrs)
+    if plan is None and not (copies and any(map(_is_half, inputs))):
         keep_tensor_plan(op, inputs, key)
     return result
 
 
+def _is_half(x):
+    """Whether an input is a tensor of bfloat16, or holds one."""
+    return getattr(numbers_in(x), "dtype", None) is sys.modules["torch"].bfloat16
+
+
 def keep_tensor_plan(op, inputs, key):
     """Keep the plan of calls like one, if its tensors are of types that arrays have and nothing else is converted."""
-    half = sys.modules["torch"].bfloat16
-    if any(getattr(numbers_in(x), "dtype", None) is half for x in inputs):
-        return
     plain = arrays_of(op, inputs)
     accepted = op._accept(plain)
     if any(a is not p for a, p in zip(accepted, plain, strict=True)):
@@ -53,7 +58,8 @@ def keep_tensor_plan(op, inputs, key):
 def make_tensor_plan(op, inputs, launch):
     """Make the function that runs a kernel on arrays over the memory of tensors, and returns tensors."""
     reads, tests, swaps, plain, given, arrays = [], ["forward_ad._current_level < 0"], [], [], {}, {}
-    names = {"op": op, "launch": launch, "run_unmatched": run_unmatched, "array_of": plain_array_of}
+    names = {"op": op, "launch": launch, "run_unmatched": run_unmatched}
+    names |= {"array_of": plain_array_of, "bits_of": bfloat16_array_of}
     fresh, after = "type(result) is ndarray and result.base is None", []
     for i, x in enumerate(inputs):
         source, array, tensor = f"x{i}", f"x{i}", is_cpu_tensor(numbers_in(x))
@@ -64,7 +70,8 @@ def make_tensor_plan(op, inputs, launch):
             tests.append(f"type(v{i}) is K{i}")
         if tensor:
             array = f"p{i}"
-            tests.append(f"(p{i} := array_of({source})) is not None")
+            reader = "bits_of" if _is_half(x) else "array_of"
+            tests.append(f"(p{i} := {reader}({source})) is not None")
             given[array] = source
         if tensor or type(numbers_in(x)) is np.ndarray:
             arrays[i] = array, f"x{i}._lod" if isinstance(x, LoDTensor) else None

@@ -231,8 +231,6 @@ def test_settings_that_contradict_each_other():
         EmbeddingBag(3, 2, scale_grad_by_freq=True, sparse=True)
     with pytest.raises(ValueError, match="'sum', 'mean' or 'max'"):
         EmbeddingBag(3, 2, mode="min")
-    with pytest.raises(ValueError, match="no bfloat16"):
-        EmbeddingBag(3, 2, fused=True, dtype=torch.bfloat16)
     with pytest.raises(AssertionError):
         EmbeddingBag(3, 2, padding_idx=3)
     module = EmbeddingBag(3, 2)

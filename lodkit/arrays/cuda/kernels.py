@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...base.bfloat16 import BFLOAT16, is_bfloat16, round_to_bits
 from ...jit import simd
+from ..bfloat16 import is_half
 from ..number_types import VALUE_TYPES
 from . import vector
 from .launcher import cuda, elementwise, launch
@@ -40,6 +42,8 @@ def iota(like, n, step=1):
 
 def fill(out, number):
     """Fill ``out`` with a number."""
+    if out.dtype == BFLOAT16:
+        return _fill.into(out, round_to_bits(np.float32(number)).view(np.int16)[()])
     number = out.dtype.type(number)
     return _fill.into(out, number.view(np.uint16) if out.dtype == np.float16 else number)
 
@@ -73,9 +77,9 @@ def copy_elements(source, out):
     if source.dtype == out.dtype:
         words = source.as_words()
         launch(_copy, words.size, words, words.size, out.as_words())
-    elif {source.dtype, out.dtype} <= VALUE_TYPES:
+    elif {source.dtype, out.dtype} <= VALUE_TYPES | {BFLOAT16}:
         launch(_copy, source.size, source, source.size, out)
-    elif np.float16 in (source.dtype, out.dtype):
+    elif is_half(source.dtype) or is_half(out.dtype):
         copy_elements(convert(source, np.float32), out)
     else:
         # Not vectors, which would take uint16 for the bits of float16.
@@ -85,7 +89,7 @@ def copy_elements(source, out):
 
 def convert(source, dtype, new=False):
     """Convert ``source``; itself if it has the dtype already, unless it must be ``new``."""
-    dtype = np.dtype(dtype)
+    dtype = BFLOAT16 if is_bfloat16(np.dtype(dtype)) else np.dtype(dtype)
     return source if source.dtype == dtype and not new else copy_elements(source, source.like(source.shape, dtype))
 
 

@@ -14,6 +14,7 @@ import threading
 
 import numpy as np
 
+from ...base.bfloat16 import BFLOAT16
 from ...base.errors import DeviceError, DTypeError
 from ..tensors import address_of, check_storage, numbers_of
 from .launcher import cuda, current, wait
@@ -139,7 +140,7 @@ class Torch(Library):
         names = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
         # Of PyTorch since 2.3.
         names += tuple(name for name in ("uint16", "uint32", "uint64") if hasattr(torch, name))
-        self.to_torch = {np.dtype(name): getattr(torch, name) for name in names}
+        self.to_torch = {np.dtype(name): getattr(torch, name) for name in names} | {BFLOAT16: torch.bfloat16}
         self.to_numpy = {kind: dtype for dtype, kind in self.to_torch.items()}
         self.places = [torch.device("cuda", device) for device in range(torch.cuda.device_count())]
         # The number of a stream alone, as torch.compile asks for it: 0.1 us, 1.8 with an object around it.

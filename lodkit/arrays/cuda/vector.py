@@ -1,8 +1,9 @@
 """Vectors in CUDA kernels: loads and stores of W elements at once, of 16 bytes if W allows.
 
 Numba itself emits scalar loads. Arithmetic on vectors is ``lodkit.jit.simd``, on both devices. float16 is passed as
-uint16 bits and computed as float32; int32 is computed as int64. Pointers are not checked and do not wrap. W elements
-must be aligned to their size, at most 16 bytes. Every function has a Python body, which an emulator runs.
+uint16 bits, bfloat16 as int16 bits, and both are computed as float32; int32 is computed as int64. Pointers are not
+checked and do not wrap. W elements must be aligned to their size, at most 16 bytes. Every function has a Python body,
+which an emulator runs.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from llvmlite import ir
 from numba.extending import models
 
 from ...jit import simd
+from ...jit.llvm.halves import round_to_bfloats
 from ...jit.llvm.vectors import COMPUTE_DTYPE, Vector, VectorModel, convert, splat
 from .private_numba import extending, types
 
+#: Types of pointers to halves: the bits of float16, and of bfloat16.
+HALVES = ("uint16", "int16")
 # Address space of a GPU's memory in LLVM; generic loads are slower.
 GLOBAL = 1
 
@@ -59,8 +63,8 @@ def load_written(values, at, width):
 
 def store(out, at, vector):
     """Write lanes to ``out[at]`` and on, rounded to its type."""
-    half = out.dtype == np.uint16
-    out.store(at, vector.astype(np.float16).view(np.uint16) if half else vector.astype(out.dtype))
+    vector = vector if out.dtype in (np.uint16, np.int16) else vector.astype(out.dtype)
+    out.store(at, simd.bits_of_numbers(vector, out.dtype))
 
 
 def atomic_first(out, at, position):
@@ -74,9 +78,7 @@ def atomic_add(out, at, number):
 
 
 def _upcast(values, lanes):
-    lanes = np.array(lanes, values.dtype)
-    lanes = lanes.view(np.float16) if values.dtype == np.uint16 else lanes
-    return lanes.astype(_compute_dtype(values.dtype))
+    return simd.numbers_of_bits(np.array(lanes, values.dtype)).astype(_compute_dtype(values.dtype))
 
 
 # dtype.name is slow.
@@ -91,15 +93,17 @@ def element_pointer(builder, pointer, at, pointee):
 
 
 def _memory(context, pointer, width):
-    """LLVM vector as stored in memory, and its size in bytes; two float16 move as one word."""
+    """LLVM vector as stored in memory, and its size in bytes; two halves move as one word."""
     size = width * pointer.dtype.bitwidth // 8
-    if str(pointer.dtype) != "uint16":
+    if str(pointer.dtype) not in HALVES:
         return ir.VectorType(context.get_data_type(pointer.dtype), width), size
     return ir.VectorType(ir.IntType(16) if width == 1 else ir.IntType(32), max(1, width // 2)), size
 
 
-def _halves_to_floats(builder, words, width):
-    """Convert loaded float16 to float32 one by one: NVVM compiles no vectors of halves."""
+def _words_to_floats(builder, words, width, kind):
+    """Convert loaded halves to float32: those of float16 one by one, as NVVM compiles no vectors of them."""
+    if kind == "int16":
+        return _bfloats_to_floats(builder, words, width)
     i32, half = ir.IntType(32), ir.HalfType()
     floats = ir.Constant(ir.VectorType(ir.FloatType(), width), ir.Undefined)
     for k in range(width):
@@ -111,9 +115,32 @@ def _halves_to_floats(builder, words, width):
     return floats
 
 
-def _floats_to_halves(builder, lanes, memory):
-    """Round lanes to float16, in the words that are stored."""
-    i16, i32, half = ir.IntType(16), ir.IntType(32), ir.HalfType()
+def _bfloats_to_floats(builder, words, width):
+    """Convert loaded bfloat16: each is the upper half of a float."""
+    i32 = ir.IntType(32)
+    floats = ir.Constant(ir.VectorType(ir.FloatType(), width), ir.Undefined)
+    for k in range(width):
+        word = builder.extract_element(words, i32(k // 2))
+        if width == 1:
+            word = builder.shl(builder.zext(word, i32), i32(16))
+        else:
+            word = builder.and_(word, i32(0xFFFF0000)) if k % 2 else builder.shl(word, i32(16))
+        floats = builder.insert_element(floats, builder.bitcast(word, ir.FloatType()), i32(k))
+    return floats
+
+
+def _rounded_bits(builder, lane, kind):
+    """The bits of the half nearest to a float, as i16."""
+    if kind == "uint16":
+        return builder.bitcast(builder.fptrunc(lane, ir.HalfType()), ir.IntType(16))
+    one = ir.Constant(ir.VectorType(ir.FloatType(), 1), ir.Undefined)
+    one = builder.insert_element(one, lane, ir.IntType(32)(0))
+    return builder.extract_element(round_to_bfloats(builder, one), ir.IntType(32)(0))
+
+
+def _floats_to_words(builder, lanes, memory, kind):
+    """Round lanes to halves, in the words that are stored."""
+    i32 = ir.IntType(32)
     words = ir.Constant(memory, ir.Undefined)
     width = lanes.type.count
     bits = []
@@ -121,7 +148,7 @@ def _floats_to_halves(builder, lanes, memory):
         lane = builder.extract_element(lanes, i32(k))
         if isinstance(lane.type, ir.DoubleType):
             lane = builder.fptrunc(lane, ir.FloatType())
-        bits.append(builder.bitcast(builder.fptrunc(lane, half), i16))
+        bits.append(_rounded_bits(builder, lane, kind))
     for k in range(memory.count):
         word = bits[0]
         if width > 1:
@@ -160,8 +187,8 @@ def _bind():
                 lanes.align = min(size, 16)
                 if constant:
                     lanes.set_metadata("invariant.load", builder.module.add_metadata([]))
-                if str(values.dtype) == "uint16":
-                    return _halves_to_floats(builder, lanes, width)
+                if str(values.dtype) in HALVES:
+                    return _words_to_floats(builder, lanes, width, str(values.dtype))
                 return convert(context, builder, lanes, context.get_value_type(vector))
 
             return vector(values, types.int64), generate
@@ -180,8 +207,10 @@ def _bind():
     def put(typing, out, at, vector):
         def generate(context, builder, signature, args):
             memory, size = _memory(context, out, vector.width)
-            half = str(out.dtype) == "uint16"
-            lanes = _floats_to_halves(builder, args[2], memory) if half else convert(context, builder, args[2], memory)
+            if (kind := str(out.dtype)) in HALVES:
+                lanes = _floats_to_words(builder, args[2], memory, kind)
+            else:
+                lanes = convert(context, builder, args[2], memory)
             builder.store(lanes, element_pointer(builder, args[0], args[1], memory)).align = min(size, 16)
             return context.get_dummy_value()
 

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from ...base.bfloat16 import BFLOAT16, is_bfloat16
 from ...base.errors import DTypeError, OutputError
 from ...jit.llvm.vectors import COMPUTE_DTYPE
 from ..number_types import VALUE_TYPES
@@ -17,15 +18,19 @@ _POINTERS = {
     for name in "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
 }
 _POINTERS[np.dtype(bool)] = "uint8*"  # masks, as results only
+_POINTERS[BFLOAT16] = "int16*"
 #: What kernels move in place of numbers that they do not compute in, by the bytes of one.
 _WORDS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint8), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
-_COMPUTE = {name: np.dtype(COMPUTE_DTYPE.get(name[:-1], name[:-1])) for name in _POINTERS.values()}
+_COMPUTE = {dtype: np.dtype(COMPUTE_DTYPE.get(name[:-1], name[:-1])) for dtype, name in _POINTERS.items()}
+# Of numbers of this type kernels compute nothing: int16 is what they are given of bfloat16.
+_COMPUTE[np.dtype(np.int16)] = np.dtype(np.int16)
 
 
 class View:
     """Memory, shape and dtype of an array, which it keeps alive.
 
-    ``type_name`` is the type of a pointer to its elements, as ``launch`` names it; float16 is passed as uint16 bits.
+    ``type_name`` is the type of a pointer to its elements, as ``launch`` names it; float16 is passed as uint16 bits,
+    bfloat16, whose type is ``BFLOAT16`` here, as int16 bits.
     """
 
     __slots__ = ("_array", "_make", "device", "dtype", "is_copy", "library", "pointer", "shape", "type_name")
@@ -59,7 +64,7 @@ class View:
     @property
     def compute_dtype(self):
         """Type in which its values are computed."""
-        return _COMPUTE[self.type_name]
+        return _COMPUTE[self.dtype]
 
     @property
     def end(self):
@@ -79,7 +84,8 @@ class View:
 
     def like(self, shape, dtype=None):
         """New array on the same device, of the same library."""
-        return self.library.empty(shape, self.dtype if dtype is None else np.dtype(dtype), self.device)
+        dtype = self.dtype if dtype is None else np.dtype(dtype)
+        return self.library.empty(shape, BFLOAT16 if is_bfloat16(dtype) else dtype, self.device)
 
     def buffers(self, count, n, dtype):
         """``count`` new vectors of ``n`` elements in one piece of memory, each on a multiple of 16 bytes."""
@@ -111,7 +117,7 @@ class View:
         Numbers of two bytes get one more dimension: words of two bytes are those of float16.
         """
         size = self.dtype.itemsize
-        if self.dtype in VALUE_TYPES:
+        if self.dtype in VALUE_TYPES or self.dtype == BFLOAT16:
             return self
         shape = (*self.shape, 2) if size == 2 else self.shape
         return View(self.array, self.pointer, shape, _WORDS[size], self.library, self.device)

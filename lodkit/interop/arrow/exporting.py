@@ -9,7 +9,8 @@ from array import array
 
 import numpy as np
 
-from ...arrays import native
+from ...arrays import is_bfloat16, native
+from ...arrays.bfloat16 import widen
 from ...arrays.objects import remedy_of
 from ...arrays.recorded import plain_view
 from ...arrays.tensors import array_of, is_tensor
@@ -123,7 +124,8 @@ def plain_values(values):
     if is_tensor(values):
         return array_of(values, "values")
     require_cpu(values, "Arrow")
-    return plain_view(values)
+    # Arrow has no bfloat16: float32 holds its numbers, as of tensors.
+    return widen(values) if is_bfloat16(values.dtype) else plain_view(values)
 
 
 def items(values, format=None):

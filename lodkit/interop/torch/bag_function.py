@@ -11,30 +11,26 @@ import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
-from ...arrays.ids import checked_ids
-from ...arrays.tensors import check_storage, plain_array_of
+from ...arrays import upcast
+from ...arrays.tensors import plain_array_of
 from ...kernels.cpu.primitives import device as cpu
 from ...lod import SelectedRows
 from ...ops.embedding import embedding_bag_weights_grad
 from .bag_gradient import BagGradient
-from .operands import array
+from .operands import array, bits, tensor
 
 _numbers = torch.from_numpy
 
 
-def _table(weight, ids):
-    """The table and the ids for kernels: of bfloat16, which they lack, a float32 table of the rows that are read."""
-    if weight.dtype is not torch.bfloat16:
-        found = plain_array_of(weight.detach())
-        return array(weight, "the table") if found is None else found, ids
-    check_storage(weight, "the table")
-    rows = weight.detach()[_numbers(np.array(checked_ids(ids, len(weight))))]
-    return array(rows), np.arange(len(rows))
+def _table(weight):
+    """The table for kernels."""
+    found = plain_array_of(weight.detach())
+    return bits(weight, "the table") if found is None else found
 
 
 def factors_of(weights):
     """Weights of the ids for kernels."""
-    return None if weights is None else array(weights, "per_sample_weights")
+    return None if weights is None else bits(weights, "per_sample_weights")
 
 
 def reduce_bags(weight, weights, bags, mode):
@@ -42,11 +38,9 @@ def reduce_bags(weight, weights, bags, mode):
 
     By the kernel's function, as the operator would call it: ten bags are to take no microsecond more.
     """
-    table, ids = _table(weight, bags._values)
-    ids = cpu.integers(ids, "ids")
+    table, ids = _table(weight), cpu.integers(bags._values, "ids")
     out = cpu.reduce_into(table, ids, factors_of(weights), None, bags._lod[-1], mode, 0.0, unchecked=True)
-    out = _numbers(out)
-    return out if out.dtype is weight.dtype else out.to(weight.dtype)
+    return tensor(out)
 
 
 class Bag(torch.autograd.Function):
@@ -83,9 +77,9 @@ def _backward(ctx, grad):
         return None, by_weights, None
     if kind == "fused":
         return BagGradient.of(shape, bags, plain, factors, mode), by_weights, None
-    rows = differentiate_rows(weight, shape, bags, factors, plain, mode)
+    rows = differentiate_rows(weight, shape, bags, factors, plain, mode, kind == "sparse")
     if kind != "sparse":
-        return rows_to_dense(bags._values, rows, shape, kind == "frequency"), by_weights, None
+        return rows_to_dense(bags._values, rows, shape, kind == "frequency", grad.dtype), by_weights, None
     ids = _numbers(bags._values.reshape(1, -1))
     return torch.sparse_coo_tensor(ids, rows, shape, check_invariants=False), by_weights, None
 
@@ -95,17 +89,20 @@ _backward_once = once_differentiable(_backward)
 
 def differentiate_weights(weight, bags, factors, grad, mode):
     """The gradient of the weights of ids, a tensor of one dimension."""
-    table, ids = _table(weight, bags._values)
-    found = embedding_bag_weights_grad(table, bags._like(ids), array(grad, "the gradient"), factors, pool=mode)
-    return _numbers(found).to(weight.dtype)
+    found = embedding_bag_weights_grad(_table(weight), bags, bits(grad, "the gradient"), factors, pool=mode)
+    return tensor(found).to(weight.dtype)
 
 
-def differentiate_rows(weight, shape, bags, factors, grad, mode):
-    """The gradient of a table of that shape, as a tensor of a row for each id; ``weight`` is read with mode max."""
-    given = array(grad, "the gradient")
-    table, ids = (_nothing(shape, given.dtype), bags._values) if weight is None else _table(weight, bags._values)
-    rows = _numbers(cpu.values_grad(table, ids, None, bags._lod[-1], factors, None, given, mode))
-    return rows if rows.dtype is grad.dtype else rows.to(grad.dtype)
+def differentiate_rows(weight, shape, bags, factors, grad, mode, rounds=True):
+    """The gradient of a table of that shape, as a tensor of a row for each id; ``weight`` is read with mode max.
+
+    Unless it ``rounds``, sums and means of halves are in float32: those are added up first.
+    """
+    given = bits(grad, "the gradient")
+    if weight is None:
+        given = given if rounds else upcast(given)
+    table = _nothing(shape, given.dtype) if weight is None else _table(weight)
+    return tensor(cpu.values_grad(table, bags._values, None, bags._lod[-1], factors, None, given, mode))
 
 
 @functools.lru_cache(64)
@@ -114,11 +111,11 @@ def _nothing(shape, dtype):
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
-def rows_to_dense(ids, rows, shape, by_frequency):
+def rows_to_dense(ids, rows, shape, by_frequency, dtype):
     """The gradient as a dense tensor: of halves summed in float32; each row divided by how often its id occurs."""
     exact = torch.float32 if rows.dtype.itemsize == 2 else rows.dtype
     found = SelectedRows._wrap(ids.view(), array(rows.to(exact)), shape[0]).to_dense()
     if by_frequency:
         kept, counts = np.unique(ids, return_counts=True)
         found[kept] /= counts.reshape(-1, 1).astype(found.dtype)
-    return _numbers(found).to(rows.dtype)
+    return _numbers(found).to(dtype)

@@ -7,12 +7,13 @@ import typing
 import numpy as np
 import torch
 
+from ...arrays import compute_dtype, upcast
 from ...arrays.tensors import check_storage
 from ...lod import LoDTensor, SelectedRows
 from ...lod.levels import freeze
 from ...lod.offsets import lengths_to_offsets
 from ...ops.embedding import embedding_bag_grad
-from .operands import array
+from .operands import bits, tensor
 
 _aten = torch.ops.aten
 # Gradients of more backward passes are merged.
@@ -43,14 +44,14 @@ class Part(typing.NamedTuple):
 
     def array(self):
         """The gradient of the bags."""
-        return array(self.grad, "the gradient")
+        return bits(self.grad, "the gradient")
 
     def factors(self):
         """A factor for each id: with these the bags are summed."""
-        offsets, plain = self.bags._lod[-1], self.array().dtype
+        offsets, plain = self.bags._lod[-1], compute_dtype(self.array().dtype)
         if self.pool == "sum":
             ones = np.ones(int(offsets[-1]), plain)
-            return ones if self.weights is None else self.weights
+            return ones if self.weights is None else upcast(self.weights)
         lengths = np.diff(offsets)
         return np.repeat((1 / np.maximum(lengths, 1)).astype(plain), lengths)
 
@@ -94,20 +95,21 @@ class BagGradient(torch.Tensor):
         return cls._make(shape, grad.dtype, [Part.of(bags, grad, copied, pool)])
 
     def selected_rows(self) -> SelectedRows:
-        """The same gradient as SelectedRows: a row for each id, of all backwards, not merged."""
+        """The same gradient as SelectedRows: a row for each id, of all backwards, not merged; halves in float32."""
         bags, grad, weights, pool = self.joined()
-        return embedding_bag_grad(_like(self), bags, grad, weights, pool=pool)
+        weights = None if weights is None else upcast(weights)
+        return embedding_bag_grad(_like(self), bags, upcast(grad), weights, pool=pool)
 
     def share_memory_(self):
         raise NotImplementedError("the gradient of a fused EmbeddingBag has no memory to share; call zero_grad() first")
 
     def to_sparse(self) -> torch.Tensor:  # type: ignore[override]
         """The same gradient as a sparse COO tensor, not coalesced."""
-        return self.selected_rows().to_torch()
+        return self.selected_rows().to_torch().to(self.dtype)
 
     def to_dense(self) -> torch.Tensor:  # type: ignore[override]
         """The same gradient as a tensor of the table's shape."""
-        return torch.from_numpy(self.selected_rows().to_dense())
+        return torch.from_numpy(self.selected_rows().to_dense()).to(self.dtype)
 
     def joined(self):
         """Bags, their gradient, weights and pool, of all backwards together: what ``embedding_bag_<rule>`` takes."""
@@ -145,18 +147,19 @@ class BagGradient(torch.Tensor):
 
 def _like(x):
     """An array like the table, without memory."""
-    return np.broadcast_to(np.zeros((), x.parts[0].array().dtype if x.parts else np.float32), tuple(x.shape))
+    dtype = compute_dtype(x.parts[0].array().dtype) if x.parts else np.float32
+    return np.broadcast_to(np.zeros((), dtype), tuple(x.shape))
 
 
 def rows_of(x, name="the gradient"):
-    """SelectedRows over arrays, of a sparse COO tensor; over tensors on a GPU. bfloat16 becomes float32."""
-    # Kernels lack bfloat16 on a GPU; on the CPU the array is in float32.
+    """SelectedRows over arrays, of a sparse COO tensor; over tensors on a GPU, where bfloat16 becomes float32."""
+    # Kernels lack bfloat16 on a GPU.
     if x.is_cuda and x.dtype is torch.bfloat16:
         for part in (x._indices(), x._values()):
             check_storage(part, name)
         x = x.float()
     found = SelectedRows.from_torch(x)
-    return found._with_value(array(found.value, name)) if found.value.is_cpu else found
+    return found._with_value(bits(found.value, name)) if found.value.is_cpu else found
 
 
 def _parts_of(x):
@@ -165,7 +168,7 @@ def _parts_of(x):
         return x.parts
     if x.layout is torch.sparse_coo:
         found = rows_of(x)
-        return (Part.of_rows(found._rows, torch.from_numpy(found.value)),)
+        return (Part.of_rows(found._rows, tensor(found.value)),)
     return (Part.of_rows(np.arange(len(x)), x),)
 
 
@@ -191,7 +194,7 @@ def _merge_pending(x, parts):
     if len(parts) <= MAX_PENDING_BACKWARDS or sum(len(part.bags._values) for part in parts) <= 2 * len(x):
         return tuple(parts)
     merged = _made_like(x, tuple(parts)).selected_rows().merge()
-    return (Part.of_rows(merged._rows, torch.from_numpy(merged.value)),)
+    return (Part.of_rows(merged._rows, torch.from_numpy(merged.value).to(x.dtype)),)
 
 
 def _add(x, other, *, alpha=1):
@@ -227,12 +230,12 @@ def _is_finite(x):
     bound = 0.0
     for part in x.parts:
         lengths = np.diff(part.bags._lod[-1])
-        most = np.abs(part.array().reshape(len(lengths), -1)).max(axis=1, initial=0).astype(np.float64)
+        most = np.abs(upcast(part.array()).reshape(len(lengths), -1)).max(axis=1, initial=0).astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore"):  # of inf: what is not sure is looked at below
             if part.weights is None:
                 bound += most[lengths > 0] @ lengths[lengths > 0]
             else:
-                bound += np.repeat(most, lengths) @ np.abs(part.weights, dtype=np.float64)
+                bound += np.repeat(most, lengths) @ np.abs(upcast(part.weights), dtype=np.float64)
     if bound <= torch.finfo(x.dtype).max:
         return True
     return bool(np.isfinite(x.selected_rows().merge().value).all())

@@ -74,8 +74,8 @@ def _fake_sparse(grad, table, shape, ids, offsets, weights, mode, whole, padding
 
 def _differentiate_dense(grad, table, shape, ids, offsets, weights, mode, whole, padding_idx, kind):
     bags, factors = _read_again(shape, grad, ids, offsets, weights, whole, padding_idx)
-    rows = differentiate_rows(table, tuple(shape), bags, factors, grad, mode)
-    return rows_to_dense(bags._values, rows, shape, kind == "frequency")
+    rows = differentiate_rows(table, tuple(shape), bags, factors, grad, mode, rounds=False)
+    return rows_to_dense(bags._values, rows, shape, kind == "frequency", grad.dtype)
 
 
 def _fake_dense(grad, table, shape, ids, offsets, weights, mode, whole, padding_idx, kind):

@@ -43,7 +43,7 @@ include_last_offset, padding_idx, device, dtype
     fused : bool
         Backward leaves a ``BagGradient`` in ``weight.grad``: ids and the gradient of the bags, not a row for every id.
         The optimizers of ``lodkit.interop.torch.optim`` update the table by it in one pass; the numbers are the same.
-        With modes sum and mean, and float16, float32 and float64; on the CPU. Within DistributedDataParallel, which
+        With modes sum and mean; on the CPU. Within DistributedDataParallel, which
         sums sparse and dense gradients alone, and in exported graphs the gradient is sparse.
 
     Examples
@@ -111,10 +111,8 @@ include_last_offset, padding_idx, device, dtype
             raise ValueError(f"mode must be 'sum', 'mean' or 'max', got {mode!r}")
         if dtype not in _FLOATS:
             raise DTypeError(f"the table must be of floating numbers, not {dtype}")
-        if self.fused and (mode == "max" or self.scale_grad_by_freq or dtype is torch.bfloat16):
-            raise ValueError(
-                "fused=True takes modes sum and mean, scale_grad_by_freq=False and no bfloat16; leave out fused"
-            )
+        if self.fused and (mode == "max" or self.scale_grad_by_freq):
+            raise ValueError("fused=True takes modes sum and mean, and scale_grad_by_freq=False; leave out fused")
         if mode == "max" and (self.sparse or self.scale_grad_by_freq):
             which = "sparse gradients" if self.sparse else "scale_grad_by_freq"
             raise ValueError(f"mode='max' takes no {which}, as in PyTorch")

@@ -12,7 +12,8 @@ import copy
 import numpy as np
 import torch
 
-from ...arrays.tensors import array_of, plain_array_of, shares_storage, tensor_of
+from ...arrays import BFLOAT16, to_dtype
+from ...arrays.tensors import array_of, bfloat16_array_of, plain_array_of, shares_storage, tensor_of
 from ...lod import LoDTensor, SelectedRows
 
 PLAIN, RAGGED, ROWS, CONSTANT = range(4)
@@ -101,9 +102,19 @@ def array(tensor, name="a tensor"):
     return found
 
 
+def bits(tensor, name="a tensor"):
+    """As ``array``, but of bfloat16 on the CPU an array of its bits, for kernels that take them."""
+    if tensor.dtype is not torch.bfloat16 or not tensor.is_cpu:
+        return array(tensor, name)
+    found = bfloat16_array_of(tensor.detach())
+    if found is None:
+        found = to_dtype(array(tensor, name), BFLOAT16)
+    return found
+
+
 def tensor(x, like=None):
     """A tensor over the memory of a result."""
-    if type(x) is np.ndarray and like is None and x.flags.writeable:
+    if type(x) is np.ndarray and like is None and x.flags.writeable and x.dtype.kind != "V":
         return torch.from_numpy(x)
     if isinstance(x, torch.Tensor):
         return x

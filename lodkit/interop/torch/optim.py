@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from ... import optim as _rules
+from ...arrays import to_dtype
 from ...arrays.tensors import check_storage
 from ...base.errors import DTypeError, LodkitError
 from ...base.signals import uninterrupted
@@ -20,7 +21,7 @@ from ...ops.bag_updates import ABSENT
 from ...optim.checks import asks_for_lr, check_gradient, counted, refuse_shared, unknown_class
 from ...registry import OPS
 from .bag_gradient import BagGradient, rows_of
-from .operands import array
+from .operands import array, bits, tensor
 
 #: Attributes of rules that have no meaning for a group of parameters: arrays of one of them, and what steps count.
 _LEFT_OUT = ("mask", "return_step", "iteration")
@@ -148,6 +149,9 @@ class Optimizer(torch.optim.Optimizer):
             if self._is_fused(own):
                 return _Update(name, param, numbers, (*grad.joined(),), arrays, own, state, OPS[self._fused_name()])
             grad = grad.selected_rows()
+            if grad.dtype != numbers.dtype:
+                grad = grad.merge()
+                grad = grad._with_value(to_dtype(grad.value, numbers.dtype))
         else:
             grad = _gradient(grad, f"the gradient of {name}", tuple(numbers.shape))
         group = {"states": "all"}
@@ -242,7 +246,7 @@ class _Update(typing.NamedTuple):
         if _is_written(self.param):
             torch.autograd.graph.increment_version(self.param)  # so that autograd notices, as of PyTorch's own
         else:
-            self.param.copy_(torch.as_tensor(self.array).reshape(self.param.shape))
+            self.param.copy_(tensor(self.array).reshape(self.param.shape))
         self.state["iteration"] += 1
 
 
@@ -262,21 +266,21 @@ def _check(name, param):
 
 def _is_written(param):
     """Whether kernels write to the memory of a parameter."""
-    return param.dtype is not torch.bfloat16 and param.is_contiguous()
+    return param.is_contiguous() and (param.is_cpu or param.dtype is not torch.bfloat16)
 
 
 def _writable(param, name):
     """The parameter as an array of one dimension or more: a copy of what kernels cannot write."""
     plain = _exact(param.detach(), name)
-    return array(plain if plain.ndim else plain.reshape(1), name)
+    return bits(plain if plain.ndim else plain.reshape(1), name)
 
 
 def _exact(plain, name):
-    """A dense tensor that is contiguous and not of bfloat16: itself, or a copy."""
-    if plain.dtype is not torch.bfloat16 and plain.is_contiguous():
+    """A dense tensor that kernels take: itself where it is contiguous, or a copy; of bfloat16 on a GPU in float32."""
+    if _is_written(plain):
         return plain
     check_storage(plain, name)
-    return plain.float() if plain.dtype is torch.bfloat16 else plain.contiguous()
+    return plain.float() if plain.dtype is torch.bfloat16 and not plain.is_cpu else plain.contiguous()
 
 
 def _gradient(grad, name, shape):
@@ -286,7 +290,7 @@ def _gradient(grad, name, shape):
         return rows_of(plain, name)
     if plain.layout is not torch.strided:
         raise TypeError(f"a gradient of layout {plain.layout}; these optimizers take dense and sparse COO gradients")
-    return array(_exact(plain, name).reshape(shape), name)
+    return bits(_exact(plain, name).reshape(shape), name)
 
 
 def _made(rule):

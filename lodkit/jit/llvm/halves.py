@@ -1,7 +1,8 @@
-"""LLVM side of simd.py: float16, as bits in vectors of 16-bit integers, to floats and back.
+"""LLVM side of simd.py: float16 and bfloat16, as bits in vectors of 16-bit integers, to floats and back.
 
-CPUs without F16C have no instructions for it, and LLVM would call functions of a runtime library that Numba lacks:
-there the bits are moved as integers, to the same results.
+CPUs without F16C have no instructions for float16, and LLVM would call functions of a runtime library that Numba lacks:
+there the bits are moved as integers, to the same results. bfloat16 are the upper halves of floats: integer operations,
+which every CPU and GPU has.
 """
 
 from __future__ import annotations
@@ -54,3 +55,22 @@ def round_to_halves(builder, floats, native):
     number = builder.select(builder.icmp_unsigned(">", size, _number(size, 0x7F800000)), _number(size, 0x7E00), number)
     sign = builder.and_(builder.lshr(words, _number(words, 16)), _number(words, 0x8000))
     return builder.trunc(builder.or_(number, sign), bits)
+
+
+def widen_bfloats(builder, bits):
+    """The floats of the bits of bfloat16."""
+    words = builder.zext(bits, ir.VectorType(WORD, bits.type.count))
+    return builder.bitcast(builder.shl(words, _number(words, 16)), ir.VectorType(FLOAT, words.type.count))
+
+
+def round_to_bfloats(builder, floats):
+    """The bits of the bfloat16 nearest to floats, of two the even one; NaN stays NaN, with its sign, and quiet."""
+    words = builder.bitcast(floats, ir.VectorType(WORD, floats.type.count))
+    high = builder.lshr(words, _number(words, 16))
+    odd = builder.and_(high, _number(words, 1))
+    # The sum carries into the upper half if the lower one is more than half of its last digit, or half and that is odd.
+    rounded = builder.lshr(builder.add(builder.add(words, _number(words, 0x7FFF)), odd), _number(words, 16))
+    quiet = builder.or_(high, _number(words, 0x0040))
+    nan = builder.fcmp_unordered("uno", floats, floats)
+    number = builder.select(nan, quiet, rounded)
+    return builder.trunc(number, ir.VectorType(ir.IntType(16), words.type.count))

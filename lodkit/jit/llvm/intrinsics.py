@@ -20,6 +20,8 @@ from .vectors import (
     pieces,
     pieces_at,
     pointer_to,
+    read_lanes,
+    round_lanes,
     shuffle,
     splat,
     vector_of,
@@ -35,7 +37,7 @@ def load(typing, array, i, j, width):
         for kind, pointer, align in pieces_at(context, builder, array, args, vector.width):
             value = builder.load(pointer)
             value.align = align
-            parts.append(convert(context, builder, value, ir.VectorType(lane, kind.count)))
+            parts.append(read_lanes(context, builder, value, array.dtype, ir.VectorType(lane, kind.count)))
         return join(builder, parts)
 
     return vector(array, i, j, width), generate
@@ -46,7 +48,7 @@ def store(typing, array, i, j, vector):
     def generate(context, builder, signature, args):
         places = pieces_at(context, builder, array, args, vector.width)
         for part, (kind, pointer, align) in zip(parts_of(builder, args[3]), places, strict=True):
-            builder.store(convert(context, builder, part, kind), pointer).align = align
+            builder.store(round_lanes(context, builder, part, array.dtype, kind), pointer).align = align
         return context.get_dummy_value()
 
     return types.void(array, i, j, vector), generate
@@ -75,7 +77,8 @@ def load_first(typing, array, i, j, width, count, rest):
         nothing = ir.Constant(memory, None)
         kind = ir.FunctionType(memory, [x.type for x in (*where, nothing)])
         call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{name}")
-        value = convert(context, builder, builder.call(call, [*where, nothing]), context.get_value_type(vector))
+        value = builder.call(call, [*where, nothing])
+        value = read_lanes(context, builder, value, array.dtype, context.get_value_type(vector))
         other = context.cast(builder, args[5], signature.args[5], vector.dtype)
         return builder.select(where[2], value, splat(builder, other, vector.width))
 
@@ -86,7 +89,7 @@ def load_first(typing, array, i, j, width, count, rest):
 def store_first(typing, array, i, j, vector, count):
     def generate(context, builder, signature, args):
         memory, *where, name = _masked_arguments(context, builder, array, args, vector.width, args[4])
-        value = convert(context, builder, args[3], memory)
+        value = round_lanes(context, builder, args[3], array.dtype, memory)
         kind = ir.FunctionType(ir.VoidType(), [x.type for x in (value, *where)])
         call = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{name}")
         builder.call(call, [value, *where])

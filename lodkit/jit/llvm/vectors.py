@@ -11,8 +11,17 @@ from ..private_numba import converts_halves
 from . import halves
 from .bounds import check_lanes
 
-COMPUTE_DTYPE = {"float32": "float32", "float64": "float64", "uint16": "float32", "int32": "int64", "int64": "int64"}
-COMPUTE_DTYPE["uint8"] = "int32"  # bytes that only move
+#: Types that lanes are computed in, by those of the array that holds them: uint16 are the bits of float16, int16 those
+#: of bfloat16. Bytes only move.
+COMPUTE_DTYPE = {
+    "float32": "float32",
+    "float64": "float64",
+    "uint16": "float32",
+    "int16": "float32",
+    "int32": "int64",
+    "int64": "int64",
+    "uint8": "int32",
+}
 
 
 class Vector(types.Type):
@@ -121,6 +130,21 @@ def convert(context, builder, value, target):
     if isinstance(source, ir.IntType):
         return (builder.sext if grows else builder.trunc)(value, target)
     return (builder.fpext if grows else builder.fptrunc)(value, target)
+
+
+def read_lanes(context, builder, value, dtype, target):
+    """Convert lanes that lie in an array of a type to those that they are computed in."""
+    if dtype == types.int16:
+        value = halves.widen_bfloats(builder, value)
+    return convert(context, builder, value, target)
+
+
+def round_lanes(context, builder, value, dtype, target):
+    """Convert lanes to those that lie in an array of a type, rounded."""
+    if dtype != types.int16:
+        return convert(context, builder, value, target)
+    value = convert(context, builder, value, ir.VectorType(ir.FloatType(), target.count))
+    return halves.round_to_bfloats(builder, value)
 
 
 def splat(builder, lane, width):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import VALUE_TYPES, native
+from ...arrays import VALUE_TYPES, is_floating, native
 from ...ops.shared.reductions import pad_of
 
 _UINT64, _INT64 = np.dtype(np.uint64), np.dtype(np.int64)
@@ -15,13 +15,15 @@ _UINT64, _INT64 = np.dtype(np.uint64), np.dtype(np.int64)
 
 def needs_integers(kind, dtype=None):
     """Whether kernels do not reduce numbers of a type, or not to those of a given one: integers to their mean."""
-    return native(kind) not in VALUE_TYPES or (dtype is not None and np.dtype(dtype).kind == "f" and kind.kind != "f")
+    if is_floating(kind):
+        return False
+    return native(kind) not in VALUE_TYPES or (dtype is not None and np.dtype(dtype).kind == "f")
 
 
 def computed_type(kind):
     """The type in which kernels reduce numbers of a type."""
     kind = native(kind)
-    if kind in VALUE_TYPES:
+    if kind in VALUE_TYPES or is_floating(kind):
         return kind
     return np.dtype(np.int32 if kind.itemsize <= 2 else np.int64)
 

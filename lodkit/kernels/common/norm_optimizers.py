@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import compute_dtype
 from ...lod import SelectedRows
 from ...ops import norm_optimizers as ops
 from ...ops.shared.updates import check_whole, learning_rate, masked, one_number
@@ -176,7 +177,7 @@ def dpsgd(on, param, grad: Dense | SelectedRows, /, *, lr, clip_norm, batch_size
         update(on, "dpsgd", rule, param, grad, duplicates=duplicates)
         return param
     check_arrays(on, "dpsgd", param, grad, (), ())
-    dtype = np.promote_types(param.dtype, np.float32)
+    dtype = compute_dtype(param.dtype)
     step = on.send(param, np.asarray(ops.gaussian(param.shape, sigma, seed, iteration) / batch_size, dtype))
     grad = dense_gradient(on, grad) if isinstance(grad, SelectedRows) else on.convert(grad, dtype)
     on.update_all(rule._replace(numbers=(-1.0,)), step, (), grad)

@@ -1,4 +1,4 @@
-"""Updates of a float16 parameter that are rounded at random: up or down, with the odds of what is left over.
+"""Updates of a parameter of halves that are rounded at random: up or down, with the odds of what is left over.
 
 Small steps, which rounding to nearest would lose every time, count on average.
 """
@@ -10,13 +10,17 @@ import math
 import numpy as np
 
 from ...lod import SelectedRows
+from ...ops.shared.updates import LAST_DIGITS
 
 SINGLE = np.dtype(np.float32)
 _UINT32_MASK = 0xFFFFFFFF
 
 
-def jitter_value(x, place, seed):
-    """``x`` moved by up to half a float16's last digit to either side, by a hash of a place and a seed."""
+def jitter_value(x, place, seed, digits, least):
+    """``x`` moved by up to half the last of so many binary digits to either side, by a hash of a place and a seed.
+
+    That digit is at least ``2**least``.
+    """
     # Zero needs no rounding; infinite numbers and NaN have none.
     if x == 0 or x - x != 0:
         return x
@@ -25,7 +29,7 @@ def jitter_value(x, place, seed):
     h = ((h ^ (h >> 15)) * 0x846CA68B) & _UINT32_MASK
     share = np.float32((h ^ (h >> 16)) >> 8) * np.float32(2.0**-24) - np.float32(0.5)
     _, exponent = math.frexp(x)
-    return x + share * np.float32(math.ldexp(np.float32(1), max(exponent - 11, -24)))
+    return x + share * np.float32(math.ldexp(np.float32(1), max(exponent - digits, least)))
 
 
 def update_rounded(on, rule, param, states, grad):
@@ -39,5 +43,5 @@ def update_rounded(on, rule, param, states, grad):
     taken = arrays if rows is None else [on.take(array, rows) for array in arrays]
     copies = [on.convert(array, SINGLE, new=rows is None) for array in taken]
     on.update_all(rule, copies[0], tuple(copies[1:]), on.convert(grad, SINGLE))
-    on.jitter(copies[0], rows, rule.seed)
+    on.jitter(copies[0], rows, rule.seed, *LAST_DIGITS[np.dtype(param.dtype).kind])
     on.put_together(rows, copies, arrays)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import compute_dtype
 from ...lod import LoDTensor, SelectedRows
 from ...ops import selected_rows as ops
 from ...registry import Dense
@@ -11,7 +12,6 @@ from .optimizer_rules import sgd_rule
 from .updates import update
 
 _ADD = sgd_rule(lr=-1.0)
-_HALF = np.dtype(np.float16)
 
 
 @ops.merge_selected_rows.kernel("cpu", "cuda")
@@ -49,16 +49,15 @@ def sum_selected(on, *xs: SelectedRows):
 @ops.sum.kernel("cpu", "cuda")
 def sum_dense(on, *xs: Dense):
     dtype = ops.check_alike(xs)
-    total = on.total(xs, np.float32 if dtype == _HALF else dtype)
+    total = on.total(xs, compute_dtype(dtype))
     return total if total.dtype == dtype else on.convert(total, dtype)
 
 
 @ops.sum.kernel("cpu", "cuda")
 def sum_mixed(on, *xs: Dense | SelectedRows):
     dtype = ops.check_alike(xs)
-    # float16 is rounded once, at the end.
-    compute_dtype = np.float32 if dtype == _HALF else dtype
-    total = on.total([x for x in xs if not isinstance(x, SelectedRows)], compute_dtype)
+    # Halves are rounded once, at the end.
+    total = on.total([x for x in xs if not isinstance(x, SelectedRows)], compute_dtype(dtype))
     sparse = _append_rows(on, [x for x in xs if isinstance(x, SelectedRows)])
     value = on.convert(sparse.value, total.dtype)
     merged = on.merge_rows(SelectedRows._wrap(sparse._rows, value, sparse.height))

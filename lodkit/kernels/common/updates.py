@@ -8,7 +8,7 @@ from types import ModuleType
 
 import numpy as np
 
-from ...arrays import are_apart, native
+from ...arrays import are_apart, is_half
 from ...lod import SelectedRows
 from ...ops.shared.updates import (
     adjustment,
@@ -64,7 +64,7 @@ def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=Fals
 
 def dense_gradient(on, grad):
     """SelectedRows as the dense gradient; halves as float32, since their sums are not to be rounded before the step."""
-    if native(grad.dtype) == np.float16:
+    if is_half(grad.dtype):
         grad = SelectedRows._wrap(grad._rows, on.convert(grad.value, SINGLE), grad.height, grad.is_merged)
     return on.dense_rows(grad)
 

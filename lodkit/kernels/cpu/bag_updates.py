@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import compute_dtype
 from ...lod.offsets import segment_numbers
 from .primitives.gradients import values_grad
 
@@ -13,6 +14,6 @@ def bag_rows(offsets, weights, pool, order, grad):
     bag = segment_numbers(offsets)[order]
     if weights is None and pool == "sum":
         return bag, None
-    ones = np.ones(len(offsets) - 1, np.promote_types(grad.dtype, np.float32))
+    ones = np.ones(len(offsets) - 1, compute_dtype(grad.dtype))
     values = np.empty(len(order), ones.dtype)
     return bag, values_grad(values, None, None, offsets, weights, None, ones, pool)[order]

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from ... import arrays
-from ...arrays import native, total_dtype, upcast
+from ...arrays import is_half, native, to_dtype, total_dtype, upcast
 from ...jit import jitable, njit
 from ...jit.reducers import REDUCERS, whole_weight
 from ...ops.conversions import check_rows
@@ -60,14 +60,14 @@ def scatter(data, segments, reduce, num_segments, pad_value, dtype, out):
     check_rows("unsorted_ids", (len(ids),), len(data))
     dtype = result_dtype(data.dtype, reduce, dtype)
     out = arrays.output((num_segments,), dtype, out)
-    numbers = out if out.dtype != np.float16 else np.empty(num_segments, np.float32)
+    numbers = np.empty(num_segments, np.float32) if is_half(out.dtype) else out
     values = upcast(data)
     values = values.astype(native(values.dtype), copy=False)
     kind = total_dtype(values.dtype)
-    pad, start = numbers.dtype.type(pad_of(pad_value, dtype)), _start(reduce, kind)
+    pad, start = numbers.dtype.type(upcast(np.asarray(pad_of(pad_value, dtype)))), _start(reduce, kind)
     total, counts = np.full(num_segments, start, kind), REDUCERS[reduce].divisor is not None or pad != start
     count = np.zeros(num_segments if counts else 0, np.int64)
     _kernel(reduce, counts)(np.ascontiguousarray(values), ids, total, count, pad, numbers)
     if numbers is not out:
-        out[:] = numbers
+        out[:] = to_dtype(numbers, out.dtype)
     return out

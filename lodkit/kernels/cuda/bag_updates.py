@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ...arrays import compute_dtype
 from ...arrays.cuda import convert, fill
 from .conversions import segment_numbers
 from .primitives.gather import take
@@ -17,7 +16,7 @@ def bag_rows(offsets, weights, pool, order, grad):
     bag = take(segment_numbers(offsets), order)
     if weights is None and pool == "sum":
         return bag, None
-    dtype = np.promote_types(grad.dtype, np.float32)
+    dtype = compute_dtype(grad.dtype)
     ones, values = fill(grad.like((len(offsets),), dtype), 1), grad.like((offsets.rows,), dtype)
     weights = None if weights is None else convert(weights, dtype)
     return bag, take(values_grad(values, None, None, offsets, weights, None, ones, pool), order)

@@ -48,7 +48,7 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
     offsets ``batch/lod0``, ``batch/lod1`` ..., outermost first; of SelectedRows ``grad/rows`` and ``grad/value``; of
     Features ``x/lengths``, ``x/keys``, ``x/values_lengths``, ``x/values`` and ``x/map_keys``. A value that is not in a
     dictionary has the same names without a key: ``values``, ``lod0``. Tensors are saved as arrays, without their
-    gradients; bfloat16 as such in a .safetensors file and as float32 in an .npz.
+    gradients; bfloat16, also of arrays of ml_dtypes, as such in a .safetensors file and as float32 in an .npz.
 
     Examples
     --------
@@ -75,9 +75,9 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
 def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     """Load what ``save`` wrote. Of a file by another program, load its arrays, in a dictionary.
 
-    Arrays come back as NumPy arrays (bfloat16 as float32, exactly). Nothing is unpickled, and no memory is taken for
-    sizes that the file declares but does not have; compressed arrays that would take more than 256 MiB, and 100 times
-    the size of the file, are refused.
+    Arrays come back as NumPy arrays: bfloat16 as ml_dtypes.bfloat16, or without that package as float32, exactly.
+    Nothing is unpickled, and no memory is taken for sizes that the file declares but does not have; compressed arrays
+    that would take more than 256 MiB, and 100 times the size of the file, are refused.
 
     Parameters
     ----------

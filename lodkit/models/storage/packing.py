@@ -8,7 +8,8 @@ import typing
 
 import numpy as np
 
-from ...arrays import is_array, to_device
+from ...arrays import BFLOAT16, bfloat16_dtype, is_array, is_bfloat16, native, to_device
+from ...arrays.bfloat16 import widen
 from ...arrays.tensors import check_storage, is_tensor, numbers_of
 from ...base.errors import DTypeError
 from ...lod import LoDTensor, SelectedRows
@@ -35,7 +36,11 @@ class BFloat16(typing.NamedTuple):
 
     def float32(self):
         """The same numbers in float32."""
-        return (self.bits.astype(np.uint32) << 16).view(np.float32)
+        return widen(self.bits.view(BFLOAT16))
+
+    def array(self):
+        """The same numbers as an array of ml_dtypes.bfloat16, or without that package of float32."""
+        return self.float32() if bfloat16_dtype() is BFLOAT16 else self.bits.view(bfloat16_dtype())
 
 
 def pack(name, value, arrays):
@@ -117,6 +122,8 @@ def _array(name, value):
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask no file keeps; pass {name}.filled(...)")
     array = np.asarray(to_device(value, "cpu"))
+    if is_bfloat16(array.dtype):
+        return BFloat16(array.astype(native(array.dtype), copy=False).view(np.uint16))
     if array.dtype.kind not in "fiub":
         remedy = NO_NUMBERS.get(array.dtype.kind) or "save words as ids: lodkit.vocabulary(words)"
         raise DTypeError(f"{name}: save takes arrays of numbers or booleans, not {array.dtype}; {remedy}")

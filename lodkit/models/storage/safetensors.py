@@ -71,7 +71,7 @@ def read(source, meta_name):
         entry = header[name]
         arrays[name] = source.array(name, DTYPES[entry["dtype"]], tuple(entry["shape"]), base + start)
         if entry["dtype"] == "BF16":
-            arrays[name] = BFloat16(arrays[name]).float32()
+            arrays[name] = BFloat16(arrays[name]).array()
     return arrays, metadata.get(meta_name)
 
 

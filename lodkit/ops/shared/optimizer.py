@@ -10,11 +10,12 @@ import numpy as np
 
 from ...arrays import FLOATING, Drafts, Scalar
 from ...lod import SelectedRows
-from ...registry import Dense, op
+from ...registry import Dense, op, takes_bfloat16
 from . import plain
 from .optimizer_docs import complete
 from .optimizer_record import describe
 from .updates import (
+    LAST_DIGITS,
     Duplicates,
     adjustment,
     check_record,
@@ -42,8 +43,8 @@ SHARED = {
 ADJUSTING = ("weight_decay", "decoupled", "maximize", "clip_value", "clip_norm")
 
 
-def jittered(rows, where, seed):
-    """Numbers moved by up to half a float16's last digit to either side, by a hash of their place in the parameter."""
+def jittered(rows, where, seed, dtype):
+    """Numbers moved by up to half a half's last digit to either side, by a hash of their place in the parameter."""
     columns = rows[0].size if rows.ndim and len(rows) else 1
     numbers = np.arange(len(rows)) if isinstance(where, slice) else np.asarray(where) if rows.ndim else np.zeros(1)
     places = (numbers.astype(np.int64)[:, None] * columns + np.arange(columns)).reshape(rows.shape)
@@ -52,7 +53,8 @@ def jittered(rows, where, seed):
     h = ((h ^ (h >> 15)) * 0x846CA68B) & 0xFFFFFFFF
     share = ((h ^ (h >> 16)) >> 8) * 2.0**-24 - 0.5
     _, exponents = np.frexp(rows)
-    moved = rows + share * np.ldexp(1.0, np.maximum(exponents - 11, -24))
+    digits, least = LAST_DIGITS[dtype.kind]
+    moved = rows + share * np.ldexp(1.0, np.maximum(exponents - digits, least))
     return np.where(np.isfinite(rows) & (rows != 0), moved, rows)
 
 
@@ -68,7 +70,7 @@ def apply(rule, param, grad, states, duplicates, touches_all, adjust=None, recor
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
                 for i, (array, after) in enumerate(zip(drafts, rule(p, g, *rows), strict=False)):  # absent ones too
                     if i == 0 and seed is not None:
-                        after = jittered(after, where, seed)
+                        after = jittered(after, where, seed, array.dtype)
                     array[where] = after
                     if i == 0 and records is not None:
                         records.append(before - after)
@@ -176,6 +178,7 @@ def optimizer(title, summary, /, *, defaults=MappingProxyType({}), **more):
         definition.__annotations__ = {**hints, **{name: spec[1] for name, spec in shared.items()}}
         definition.__doc__ = complete(rule.__doc__, names[2:], usual, shared)
         operator = op(definition, updates=(names[0], *names[2:]), types=FLOATING)
+        takes_bfloat16(operator)
         describe(operator, title, summary, **more)
         return operator
 

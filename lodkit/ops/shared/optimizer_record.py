@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arrays import compute_dtype
 from ...lod import SelectedRows
 from ...registry import Op
 from .updates import check_rule, limit_of
@@ -75,7 +76,7 @@ class OptimizerRecord(NamedTuple):
         if state != self.states[-1]:
             return shape, dtype, 0.0
         if self.single:
-            return (1,), np.promote_types(dtype, np.float32), self.start
+            return (1,), compute_dtype(np.dtype(dtype)), self.start
         return shape[:1] if self.rowwise else shape, np.dtype(np.int64) if self.counter else dtype, self.start
 
     def kinds(self, states):

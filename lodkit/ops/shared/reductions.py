@@ -7,7 +7,20 @@ from typing import Literal
 
 import numpy as np
 
-from ...arrays import SUMMED, VALUE_TYPES, cast_to, check_gradient, check_values, native, total_dtype
+from ...arrays import (
+    SUMMED,
+    VALUE_TYPES,
+    cast_to,
+    check_gradient,
+    check_values,
+    is_bfloat16,
+    is_floating,
+    is_half,
+    native,
+    to_dtype,
+    total_dtype,
+    upcast,
+)
 from ...base.errors import DTypeError, LoDError
 
 #: The type that may be asked for: the first of float16, the second of the mean of integers.
@@ -74,8 +87,8 @@ def result_dtype(dtype, reduce, asked=None):
 
     The mean of integers, and what else has fractions, is refused unless float64 is asked for.
     """
-    dtype = check_values(dtype, reduce, takes=SUMMED)
-    if dtype.kind != "f" and reduce in FRACTIONS:
+    dtype = check_values(dtype, reduce, takes=SUMMED, bfloat16=True)
+    if not is_floating(dtype) and reduce in FRACTIONS:
         if asked is None or np.dtype(asked) != np.float64:
             raise DTypeError(
                 f"{reduce} of {dtype} values is no integer; pass dtype='float64' where the operator takes it, or "
@@ -84,19 +97,19 @@ def result_dtype(dtype, reduce, asked=None):
         return np.dtype(np.float64)
     if asked is not None and asked != dtype:
         # Kernels ask for more by a numpy.dtype: float32 is summed in blocks of float32.
-        if dtype not in (np.float16, np.float32) or (asked == "float64" and type(asked) is str):
-            others = "float16 data" if asked == "float32" else "means of integers"
+        if not (is_half(dtype) or dtype == np.float32) or (asked == "float64" and type(asked) is str):
+            others = "float16 and bfloat16 data" if asked == "float32" else "means of integers"
             raise DTypeError(
                 f"dtype={asked!r} is for {others}, not {dtype}; convert the result with .astype(np.{asked})"
             )
         return np.dtype(asked)
-    return total_dtype(dtype) if dtype.kind != "f" and reduce in ("sum", "prod") else dtype
+    return total_dtype(dtype) if not is_floating(dtype) and reduce in ("sum", "prod") else dtype
 
 
 @functools.lru_cache(256)
 def pad_of(pad_value, dtype):
     """``pad_value`` as a value of ``dtype``."""
-    if dtype.kind != "f":
+    if not is_floating(dtype):
         words = np.dtype(np.int64) if dtype.kind in "mM" else dtype
         low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(words).min, np.iinfo(words).max)
         # Floating numbers hold integers up to 2**53 only.
@@ -105,8 +118,8 @@ def pad_of(pad_value, dtype):
         return np.array(int(pad_value), words).view(dtype)[()]
     with np.errstate(over="ignore", invalid="ignore"):
         # The sum turns -0.0 into 0.0.
-        pad = np.asarray(pad_value + 0.0, np.float64).astype(dtype)[()]
-    if np.isinf(pad) and not np.isinf(pad_value):
+        pad = to_dtype(np.asarray(pad_value + 0.0, np.float64), dtype)[()]
+    if np.isinf(upcast(np.asarray(pad))) and not np.isinf(pad_value):
         raise _bad_pad(pad_value, dtype)
     return pad
 
@@ -124,6 +137,8 @@ def check_weights(weights, rows, dtype, reduce):
         raise ValueError(f"weights have a meaning with sum and mean, not with {reduce}")
     if weights.shape != (rows,):
         raise LoDError(f"weights have shape {weights.shape}, but there are {rows} rows; pass one weight per row")
+    if is_bfloat16(dtype) and weights.dtype == dtype:
+        return weights
     for kind in (dtype, weights.dtype):
         if kind.kind != "f" or native(kind) not in VALUE_TYPES:
             raise DTypeError(
@@ -162,9 +177,9 @@ def argreduce_segments(values, offsets, reduce):
 def check_grad_output(values, offsets, out, grad):
     """Refuse an output gradient, or a result ``out``, of another shape than the result of the reduction."""
     shape = (len(offsets) - 1, *values.shape[1:])
-    check_gradient(grad, shape)
+    check_gradient(grad, shape, bfloat16=True)
     if out is not None:
-        check_gradient(out, shape, "out")
+        check_gradient(out, shape, "out", bfloat16=True)
 
 
 def reduce_segments_grad(values, offsets, weights, out, grad, reduce):

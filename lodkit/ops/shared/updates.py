@@ -7,7 +7,18 @@ from typing import Literal
 
 import numpy as np
 
-from ...arrays import cast_to, check_rows, check_values, from_lists, is_array, is_number, mixed_types, native, writable
+from ...arrays import (
+    cast_to,
+    check_rows,
+    check_values,
+    from_lists,
+    is_array,
+    is_half,
+    is_number,
+    mixed_types,
+    native,
+    writable,
+)
 from ...base.errors import DTypeError, ShapeMismatchError
 from ...lod import SelectedRows
 from ..selected_rows import added
@@ -15,6 +26,8 @@ from ..selected_rows import added
 TOO_MUCH = 2.0**128 - 2.0**103  # rounded to float32, this is infinite
 LEAST_DIVISOR = float(np.finfo(np.float32).smallest_normal)  # 0 / 0, with epsilon = 0, is no step
 Duplicates = Literal["merge", "sequential"]
+#: Binary digits of a half, and the exponent of its last one at least, by the kind of its type: float16 and bfloat16.
+LAST_DIGITS = {"f": (11, -24), "V": (8, -133)}
 
 
 def one_number(x):
@@ -111,7 +124,7 @@ def adjustment(
         if isinstance(grad, SelectedRows):
             grad = on.merge_rows(grad) if duplicates == "merge" else grad
         value = grad.value if isinstance(grad, SelectedRows) else grad
-        check_values(value.dtype, "the gradient", floating=True)
+        check_values(value.dtype, "the gradient", floating=True, bfloat16=True)
         norm = math.sqrt(on.squared_norm(value))
         factor *= clip_norm / norm if norm > clip_norm else 1.0
     decay, keep = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
@@ -164,8 +177,10 @@ def check_rounding(param, duplicates, seed, records):
     """Refuse a rounding at random that has no meaning."""
     if seed is None:
         return
-    if native(param.dtype) != np.float16:
-        raise DTypeError(f"rounding_seed is for a float16 parameter, this one is {param.dtype}; leave it out")
+    if not is_half(param.dtype):
+        raise DTypeError(
+            f"rounding_seed is for a parameter of float16 or bfloat16, this one is {param.dtype}; leave it out"
+        )
     if not 0 <= seed < 1 << 31:
         raise ValueError(f"rounding_seed must be at least 0 and less than 2**31, got {seed}")
     if duplicates == "sequential" or records is not None:
@@ -226,7 +241,7 @@ def nesterov_rates(lr, beta1, beta2, iteration, momentum_decay):
 def check_target(name, param):
     """Refuse a parameter that cannot be updated in place; returns the array of its values."""
     target = param.value if isinstance(param, SelectedRows) else param
-    check_values(target.dtype, name, floating=True)
+    check_values(target.dtype, name, floating=True, bfloat16=True)
     return writable(target, "param")
 
 
@@ -248,7 +263,7 @@ def check_states(name, target, names, states, rowwise=False, pairs=False, counte
                 raise DTypeError(
                     f"{name}: {what} must be int64, not {array.dtype}; {cast_to(np.int64, of=array.dtype)}"
                 )
-        elif array.dtype != target.dtype and not (target.dtype == np.float16 and array.dtype == np.float32):
+        elif array.dtype != target.dtype and not (is_half(target.dtype) and array.dtype == np.float32):
             raise mixed_types(f"{name}: {what}", array.dtype, "the parameter", target.dtype)
 
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ...arrays import empty
+from ...arrays import empty, is_bfloat16
 from ...base.errors import LoDError, LodkitError
 from ...base.files import open_regular
 from ...lod import LoDTensor, SelectedRows, bad_row
@@ -221,12 +221,13 @@ def _read_tensor(reader, misfit):
         raise StreamError(f"TensorDesc at byte {at}: {wrong}")
     start, what = reader.at, f"the data of shape {desc.dims}, {desc.dtype},"
     reader.need(math.prod(desc.dims) * desc.dtype.itemsize, what)
-    array = reader.fill(empty(desc.dims, desc.dtype.newbyteorder("<")), what)
+    kind = np.dtype(np.uint16) if is_bfloat16(desc.dtype) else desc.dtype
+    array = reader.fill(empty(desc.dims, kind.newbyteorder("<")), what)
     bits = array.reshape(-1).view(np.uint8)
     if desc.dtype == bool and bits.max(initial=0) > 1:
         i = int(np.argmax(bits > 1))
         raise StreamError(f"a bool at byte {start + i} is {bits[i]}, not 0 or 1; save the values as uint8")
-    return array.astype(desc.dtype, copy=False)
+    return array.astype(kind, copy=False).view(desc.dtype)
 
 
 def _bad_dims(dims, itemsize):

@@ -15,7 +15,7 @@ import struct
 
 import numpy as np
 
-from ...arrays import is_array, to_device
+from ...arrays import is_array, is_bfloat16, name_of_dtype, to_device
 from ...base.errors import DTypeError
 from ...base.files import replacing
 from ...lod import LoDTensor, SelectedRows
@@ -104,10 +104,11 @@ def _chunks(value):
 
 def _tensor_chunks(array):
     array = to_device(array, "cpu")
-    if array.dtype.name not in DATA_TYPES:
+    if name_of_dtype(array.dtype) not in DATA_TYPES:
         known = ", ".join(DATA_TYPES)
         raise DTypeError(f"Paddle has no dtype {array.dtype}, only {known}; convert with .astype(...)")
     desc = TensorDesc(array.dtype, array.shape).to_bytes()
+    array = array.view(np.uint16) if is_bfloat16(array.dtype) and array.dtype.isnative else array
     data = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
     return [struct.pack("<Ii", VERSION, len(desc)), desc, data.reshape(-1).view(np.uint8).data]
 

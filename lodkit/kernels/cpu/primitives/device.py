@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 
-from ....arrays import integers, native, output, refuse_overlap, upcast  # noqa: F401
+from ....arrays import integers, native, output, refuse_overlap, to_dtype, upcast  # noqa: F401
 from ....arrays.ids import checked_ids, ids_in_range  # noqa: F401
 from ....lod import check_vector  # noqa: F401
 from ....lod.copy_runs import copy_runs, move_runs  # noqa: F401
@@ -42,7 +42,8 @@ def zeros(shape, dtype, like):
 
 def join_rows(arrays):
     """The rows of all arrays, one after another. Big ones in pages as ``output`` has them: 3 times as fast."""
-    dtype = np.result_type(*{x.dtype for x in arrays})
+    dtypes = {x.dtype for x in arrays}
+    dtype = np.result_type(*dtypes) if len(dtypes) > 1 else native(arrays[0].dtype)
     return np.concatenate(arrays, out=output((sum(map(len, arrays)), *arrays[0].shape[1:]), dtype))
 
 
@@ -53,7 +54,8 @@ def part(x, start, stop):
 
 def convert(x, dtype, new=False):
     """An array in another type; itself where it has that type, unless it must be ``new``: in C order then."""
-    return np.array(x, native(dtype), order="C") if new else x.astype(native(dtype), copy=False)
+    made = to_dtype(x, native(np.dtype(dtype)))
+    return np.array(made, order="C") if new and (made is x or not made.flags.c_contiguous) else made
 
 
 def view_as(x, dtype):
@@ -102,7 +104,7 @@ def round_like(like, *results):
     if not all(type(x) is np.ndarray and x.dtype == dtype for x in results):
         # np.errstate takes 1.2 us.
         with np.errstate(over="ignore"):
-            found = tuple(np.asarray(x, dtype) for x in results)
+            found = tuple(to_dtype(np.asarray(x), dtype) for x in results)
     return found if len(found) > 1 else found[0]
 
 

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from ....arrays import native
+from ....arrays import compute_dtype, native, upcast
 from ....jit import advance, jitable, njit, parallel_kernel, prange, segment_of, simd
 from .templates import row_kernel
 
@@ -165,5 +165,5 @@ def repeat_few(grad, factors, offsets, out):
 
 
 def plain(vector):
-    """A vector as kernels read it: contiguous, in native byte order, float16 as float32."""
-    return np.ascontiguousarray(vector, np.float32 if native(vector.dtype) == np.float16 else native(vector.dtype))
+    """A vector as kernels read it: contiguous, in native byte order, halves as float32."""
+    return np.ascontiguousarray(upcast(vector), compute_dtype(native(vector.dtype)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .... import arrays
-from ....arrays import FLOATS, check_values, matrix, upcast
+from ....arrays import FLOATS, check_values, matrix, native, to_dtype, upcast
 from ....jit import settings
 from ....ops.shared.reductions import check_grad_output
 from .gather import repeat_rows, rows_to_read
@@ -31,11 +31,11 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """
     dtype = values.dtype
     if dtype not in FLOATS:
-        dtype = check_values(dtype, "the gradient", floating=True)
+        dtype = check_values(dtype, "the gradient", floating=True, bfloat16=True)
     rows = len(values) if ids is None else len(ids)
     if out is not None or grad.dtype not in FLOATS or grad.shape != (len(offsets) - 1, *values.shape[1:]):
         check_grad_output(values, offsets, out, grad)
-    g = grad if grad.dtype is dtype else grad.astype(dtype, copy=False)
+    g = grad if grad.dtype is dtype else to_dtype(grad, dtype)
     g = matrix(g if dtype in _NO_FACTORS else upcast(g))
     if reduce in ("max", "min", "first", "last"):
         result = np.zeros((rows, g.shape[1]), g.dtype)
@@ -52,7 +52,7 @@ def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
         spread(result.size, g, scale, weights, offsets, settings.chunk_rows, result)
     if values.ndim != 2:
         result = result.reshape(rows, *values.shape[1:])
-    return result if result.dtype is dtype else result.astype(dtype, copy=False)
+    return result if result.dtype is dtype else to_dtype(result, dtype)
 
 
 def _repeat(grad, scale, offsets):
@@ -89,10 +89,10 @@ def weights_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     check_grad_output(values, offsets, out, grad)
     values, ids, padding_idx = rows_to_read(values, ids, padding_idx)
     x = matrix(upcast(values))
-    g = matrix(grad.astype(x.dtype, copy=False))
-    base = matrix(out.astype(x.dtype, copy=False)) if reduce == "mean" else np.zeros((len(g), g.shape[1]), x.dtype)
+    g = matrix(to_dtype(grad, x.dtype))
+    base = matrix(to_dtype(out, x.dtype)) if reduce == "mean" else np.zeros((len(g), g.shape[1]), x.dtype)
     scale = factors(reduce, offsets, plain(weights) if reduce == "mean" else None, np.float64)
     result = np.empty(len(weights), np.float64)
     where, padding = (NO_IDS, -1) if ids is None else (ids, -1 if padding_idx is None else padding_idx)
     row_products(len(result) * g.shape[1], x, where, padding, offsets, base, g, scale, settings.chunk_rows, result)
-    return result.astype(weights.dtype)
+    return to_dtype(result, native(weights.dtype))

@@ -1,4 +1,4 @@
-"""Numbers moved at random, to be rounded to float16 next."""
+"""Numbers moved at random, to be rounded to halves next."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ _jittered = jitable(random_rounding.jitter_value)
 
 
 @parallel_kernel
-def _jitter(values, rows, seed, chunk):
+def _jitter(values, rows, seed, digits, least, chunk):
     count, columns = values.shape
     for c in prange((count + chunk - 1) // chunk):
         for i in range(c * chunk, min(count, (c + 1) * chunk)):
             for j in range(columns):
-                values[i, j] = _jittered(values[i, j], rows[i] * columns + j, seed)
+                values[i, j] = _jittered(values[i, j], rows[i] * columns + j, seed, digits, least)
 
 
-def jitter(values, rows, seed):
+def jitter(values, rows, seed, digits, least):
     """Move each number of float32 rows by its place in the table, whose rows these are; all of it for None."""
     if values.size:
         flat = matrix(values)
-        _jitter(flat.size, flat, np.arange(len(flat)) if rows is None else rows, seed, settings.chunk_rows)
+        rows = np.arange(len(flat)) if rows is None else rows
+        _jitter(flat.size, flat, rows, seed, digits, least, settings.chunk_rows)

@@ -6,22 +6,29 @@ import math
 
 import numpy as np
 
-from ....arrays import ALIGNED, AS_THEY_ARE, matrix, upcast, write_together
+from ....arrays import ALIGNED, AS_THEY_ARE, compute_dtype, is_half, matrix, to_dtype, upcast, write_together
 from ....jit import settings
 from ....ops.shared.updates import TOO_MUCH, numbers_in
+from .gather import gather
 from .merge import runs_of
 from .reduce import TILE, reduce_into
 from .update_kernels import dense_kernel, rows_kernel, rowwise_dense_kernel, rowwise_kernel, spread_kernel, whole_width
 from .update_states import AGAIN, LANES
 
 TALL = 1 << 50  # above, a row and its position may not fit into one number
-NO_RUNS = np.empty(0, np.int64)
+NO_RUNS, _FLOAT32 = np.empty(0, np.int64), np.dtype(np.float32)
 DENSE_CHUNKS = 16  # a dense update reads in order: fewer, larger chunks
+
+
+def as_float32(array):
+    """A new array of the same numbers."""
+    made = to_dtype(array, _FLOAT32)
+    return made.copy() if made is array else made
 
 
 def record_like(value):
     """An array for the steps of the elements of a gradient."""
-    return np.zeros(value.shape, np.promote_types(value.dtype, np.float32))
+    return np.zeros(value.shape, compute_dtype(value.dtype))
 
 
 def rule_numbers(rule, dtype):
@@ -47,7 +54,7 @@ def rows_loop(rule, param, states, grad, duplicates="merge", everywhere=False, r
 def can_spread(rule, param):
     """Whether ``rows_update`` steps all rows: they are whole vectors of the type that they compute in."""
     wide = param.ndim > 1 and len(param) and whole_width(param.size // len(param)) >= 8
-    return bool(wide) and not rule.rowwise and param.dtype != np.float16
+    return bool(wide) and not rule.rowwise and not is_half(param.dtype)
 
 
 def update_all(rule, param, states, grad, taken=None):
@@ -55,8 +62,8 @@ def update_all(rule, param, states, grad, taken=None):
     if not param.size:
         _write((), (), rule.extra_writes)
         return
-    if param.dtype == np.float16:  # whose gradient may be float32, and whose states
-        copies = [array.astype(np.float32) for array in (param, *states)]
+    if is_half(param.dtype):  # whose gradient may be float32, and whose states
+        copies = [as_float32(array) for array in (param, *states)]
         update_all(rule._replace(extra_writes=()), copies[0], copies[1:], upcast(np.ascontiguousarray(grad)), taken)
         _write((param, *states), copies, rule.extra_writes)
         return
@@ -161,7 +168,7 @@ def update_runs(
 
     With ``everywhere`` all other rows by a gradient of 0.
     """
-    if param.dtype == np.float16:
+    if is_half(param.dtype):
         _update_runs_half(rule, param, states, at, starts, order, upcast(value), duplicates, scale, taken)
         return
     p, g = matrix(param), matrix(np.asarray(value, param.dtype))
@@ -192,8 +199,8 @@ def _long_runs_summed(g, order, starts, scale):
 
 
 def _update_runs_half(rule, param, states, at, *runs):
-    """Step float16 rows as float32, and round them once."""
+    """Step rows of halves as float32, and round them once."""
     arrays = (param, *states)
-    copies = [array[at].astype(np.float32) for array in arrays]
+    copies = [to_dtype(gather(array, at, None), _FLOAT32) for array in arrays]
     update_runs(rule._replace(extra_writes=()), copies[0], tuple(copies[1:]), np.arange(len(at)), *runs)
     _write(arrays, copies, rule.extra_writes, at)

@@ -33,7 +33,7 @@ def launch_rows(kernel, width, offsets, out, *abc, ids=None, padding_idx=None, h
 
 def values_grad(values, ids, padding_idx, offsets, weights, out, grad, reduce):
     """The gradient by the reduced rows, ``values[ids]``, or all values where ids is None: a View, a row for each."""
-    dtype = check_values(values.dtype, "the gradient", floating=True)
+    dtype = check_values(values.dtype, "the gradient", floating=True, bfloat16=True)
     grad, offsets = upcast_like(values, view(grad)), offsets_like(values, offsets)
     check_grad_output(values, offsets.offsets, out, grad)
     shape, columns = (offsets.rows, *values.shape[1:]), values.columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....arrays import upcast
 from ....arrays.cuda import fill, launch, output
 from ....ops.shared.reductions import pad_of, result_dtype
 from ...common.integers import needs_integers, to_comparable
@@ -56,6 +57,6 @@ def _launch(reduce, values, ids, padding_idx, places, offsets, pad, out, index):
     kind, stride = values.compute_dtype, WARP if shared else 1
     kernel = index_kernel(reduce == "max", width, stride, ids is not None, places is not None, kind)
     ids, places = (offsets if x is None else x for x in (ids, places))
-    padding, pad = -1 if padding_idx is None else padding_idx, kind.type(pad)
+    padding, pad = -1 if padding_idx is None else padding_idx, kind.type(upcast(np.asarray(pad)))
     numbers = pad, padding, height, columns, bits, segments
     launch(kernel, segments << bits, values, ids, places, offsets, *numbers, out, index)

@@ -70,7 +70,7 @@ def group_rows(rows, height):
 def merge_rows(x):
     """SelectedRows, of Views, with sorted rows, each once: sort, then reduce each run of equal rows."""
     value = view(x.value)
-    check_values(value.dtype, "merge_selected_rows")
+    check_values(value.dtype, "merge_selected_rows", bfloat16=True)
     if x.is_merged:
         return SelectedRows._wrap(view(x._rows), value, x.height, merged=True)
     dtype = np.dtype(np.int64) if value.dtype.kind == "i" else value.dtype
@@ -93,7 +93,7 @@ def merge_rows(x):
 def dense_rows(x):
     """SelectedRows as an array: the sum of each run of equal rows at its row."""
     value = view(x.value)
-    check_values(value.dtype, "selected_rows_to_dense")
+    check_values(value.dtype, "selected_rows_to_dense", bfloat16=True)
     out = fill(value.like((x.height, *value.shape[1:]), np.int64 if value.dtype.kind == "i" else value.dtype), 0)
     if x.is_merged:
         put_rows(view(x._rows), value, out)

@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 
+from ....arrays import upcast
 from ....arrays.cuda import BLOCK, check_as_read, checked_ids, elementwise, fill, launch, output, vector
 from ....jit.reducers import REDUCERS
 from ....ops.shared.reductions import pad_of, result_dtype
@@ -162,7 +163,7 @@ def launch_reduction(reduce, values, ids, weights, padding_idx, totals, rows, of
         offsets if totals is None else totals,
         rows,
         offsets,
-        values.compute_dtype.type(pad),
+        values.compute_dtype.type(upcast(np.asarray(pad))),
         -1 if padding_idx is None else padding_idx,
         height,
         columns,
