@@ -42,13 +42,13 @@ def test_ids_of_a_wrong_type():
     assert lodkit.lookup_table(TABLE, []).shape == (0, 2)
 
 
-@pytest.mark.parametrize("dtype", [bool, complex, "U3", object, np.uint8])
+@pytest.mark.parametrize("dtype", [complex, "U3", object, "M8[s]"])
 def test_values_of_a_wrong_type(dtype):
     with pytest.raises(lodkit.DTypeError):
         lodkit.sequence_pool(LoDTensor(np.zeros((3, 1), dtype), [[1, 2]]))
 
 
-@pytest.mark.parametrize("dtype", [complex, "U3", object, np.uint16, np.uint64])
+@pytest.mark.parametrize("dtype", [complex, "U3", object])
 def test_rows_of_a_wrong_type(dtype):
     for look_up in (lodkit.lookup_table, lodkit.gather):
         with pytest.raises(lodkit.DTypeError):

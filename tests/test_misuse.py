@@ -280,9 +280,9 @@ def test_warmup_takes_any_spelling_of_a_type():
         lodkit.warmup("relu", dtype)
 
 
-@pytest.mark.parametrize("given", ["O", "int8", "U5"])
+@pytest.mark.parametrize("given", ["O", "complex64", "U5"])
 def test_warmup_refuses_types_that_no_operator_takes(given):
-    with pytest.raises(lodkit.DTypeError, match=r"no operator takes values of .*; name some of float16, float32"):
+    with pytest.raises(lodkit.DTypeError, match=r"no operator takes values of .*; name some of bool, float16, float32"):
         lodkit.warmup("relu", ["float32", given])
 
 

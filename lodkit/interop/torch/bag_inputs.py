@@ -91,7 +91,7 @@ def _ids_of(x, name="input", like=None):
         if x.is_floating_point() or x.is_complex() or x.dtype is torch.bool:
             raise DTypeError(f"{name} must be integers, not {x.dtype}; convert with .long()")
         if x.dtype is torch.uint64:
-            refuse_large(x.cpu().numpy(), name)
+            refuse_large(array_of(x.cpu(), name, record=False), name)
         return _ids_of(x.long(), name, like)
     if like is not None:
         if x.device != like.device:

@@ -15,8 +15,11 @@ def _cut(at, x, height, width, across, windows, rows, columns, down, right, up, 
     image, w = rest // windows, rest % windows
     y, z = w // across * down - up + i, w % across * right - left + j
     there = (y >= 0) & (y < height) & (z >= 0) & (z < width)
-    # As they lie in memory: bits of any type.
-    out[at] = x[((image * channels + c) * height + y) * width + z] if there else 0
+    # As they lie in memory, of any type. A conditional expression of uint64 and 0 would be float64.
+    if there:
+        out[at] = x[((image * channels + c) * height + y) * width + z]
+    else:
+        out[at] = 0
 
 
 @elementwise
