@@ -110,7 +110,8 @@ def test_values_hold_it():
     assert merged.dtype == dense.dtype == HALF and (rows + rows).dtype == HALF and (rows * 2).dtype == HALF
     exact = rows.value.astype(np.float32)
     np.testing.assert_array_equal(dense[1], (exact[0] + exact[1]).astype(HALF))
-    np.testing.assert_array_equal(rows.norm(), SelectedRows([1, 1, 3], exact, 5).norm())
+    # Rows that are listed twice are merged first, and their sum is rounded.
+    np.testing.assert_allclose(rows.norm(), SelectedRows([1, 1, 3], exact, 5).norm(), rtol=2**-8)
 
 
 def test_long_sums_are_rounded_once():
@@ -222,3 +223,19 @@ def test_arrays_without_the_package():
     )
     assert lodkit.relu(bits).dtype == BFLOAT16
     np.testing.assert_array_equal(to_dtype(bits, np.dtype(np.float32)), x.astype(np.float32))
+
+
+def test_tapes_take_it_as_constants():
+    weight, x = lodkit.parameter(np.ones((3, 2), np.float32)), np.ones((4, 3), HALF)
+    with lodkit.Tape() as tape:
+        loss = lodkit.mean(lodkit.fc(x, weight))
+    assert loss.dtype == np.float32 and (tape.gradient(loss, [weight])[0] == 0.5).all()
+    with lodkit.Tape(), pytest.raises(lodkit.DTypeError, match=r"cast gives bfloat16, which a lodkit.Tape does not"):
+        lodkit.cast(weight, dtype="bfloat16")
+    with pytest.raises(lodkit.DTypeError, match="not bfloat16"):
+        lodkit.parameter(x)
+
+
+def test_warm_up_compiles_for_it():
+    lodkit.warmup(["embedding_bag", "relu", "sgd"], "bfloat16")
+    lodkit.warmup("lookup_table", HALF)

@@ -71,6 +71,8 @@ SUMMED = TypeSet(
     (*_FLOATS, *_INTEGERS, "bool"),
     gives="that of the values, but sums and products of integers and bool are int64, of unsigned ones uint64",
 )
+#: Operators whose kernels take the bits of bfloat16. The registry writes it.
+TAKES_BFLOAT16: set[str] = set()
 #: Operator -> what its values may be. The registry writes it.
 TAKES: dict[str, TypeSet] = {}
 FLOATS, VALUE_TYPES = FLOATING.known, COMPUTED.known
@@ -80,14 +82,14 @@ def check_values(dtype, what, *, floating=False, takes=None, bfloat16=False):
     """Check the type of an operator's values, and return it in native byte order.
 
     ``what`` is the operator, whose types the table has, or names what must be ``floating`` or in the set ``takes``.
-    Whatever the table does not have takes what operators compute with. Without ``bfloat16`` that is refused: the call
-    is made again with copies in float32.
+    Whatever the table does not have takes what operators compute with. bfloat16 is refused unless ``bfloat16`` is
+    True or the operator takes it: the call is made again with copies in float32.
     """
     takes = takes or (FLOATING if floating else TAKES.get(what, COMPUTED))
     # These are native already: 100 ns less.
     if dtype in takes.known:
         return dtype
-    if bfloat16 and is_bfloat16(dtype) and takes.has_bfloat16():
+    if (bfloat16 or what in TAKES_BFLOAT16) and is_bfloat16(dtype) and takes.has_bfloat16():
         return native(dtype)
     if dtype not in takes:
         dtype = native(dtype)

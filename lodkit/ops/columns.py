@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values, mixed_types, native
 from ..base.errors import RowIndexError, ShapeMismatchError
-from ..registry import Dense, VarDesc, op
+from ..registry import Dense, VarDesc, op, takes_bfloat16
 
 DOCS_PAGE = "layers"
 SEARCH_WORDS = {
@@ -145,3 +145,6 @@ def slice_columns_grad(x: Dense, grad: Dense, /, *, ranges: typing.Any) -> Dense
 
 concat_columns.example(lambda dtype: [((np.ones((2, 3), dtype), np.ones(2, dtype)), {})])
 slice_columns.example(lambda dtype: [((np.ones((2, 3), dtype),), {"ranges": [(0, 2)]})])
+
+
+takes_bfloat16(concat_columns, slice_columns)

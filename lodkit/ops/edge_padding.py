@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import FLOATING, MOVED, SUMMED, check_gradient, check_rows, check_values, mixed_types, total_dtype
 from ..arrays.sizes import checked_size
 from ..base.errors import LoDError, ShapeMismatchError
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 from .padding import split_rows
 from .segments import check_rows as check_sum
 from .segments import result_dtype
@@ -312,3 +312,6 @@ def pad_empty_samples_grad(data: Dense, lengths: Dense, grad: Dense, /) -> Dense
 
 for _operator in (add_padding, remove_padding, gather_padding, pad_empty_samples):
     _operator.example(lambda dtype: [((np.ones((3, 2), dtype), np.array([3])), {})])
+
+
+takes_bfloat16(add_padding, remove_padding, pad_empty_samples)

@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import COMPUTED, FLOATING, MOVED, check_gradient, check_values
 from ..arrays.objects import refuse_no_numbers
 from ..lod import LoDTensor, SelectedRows, values_of
-from ..registry import Dense, VarDesc, VarType, op
+from ..registry import Dense, VarDesc, VarType, op, takes_bfloat16
 from .products import elementwise_mul
 from .selected_rows import gather_selected_rows, value_gradient
 
@@ -308,3 +308,6 @@ for _operator in (abs, square, sqrt, assign, isfinite, isinf, isnan, norm):
 clip_by_value.example(_example(min=0.0, max=1.0))
 clip_by_norm.example(_example(max_norm=1.0))
 scale.example(_example(scale=2.0))
+
+
+takes_bfloat16(assign)

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import FLOATING, MOVED, check_values
 from ..lod import LoDTensor, values_of
 from ..lod.key_index import KeyIndex
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 from .shared import features as shared
 
 DOCS_PAGE = "features"
@@ -233,3 +233,6 @@ merge_features.example(lambda dtype: [((_example(dtype), _example(dtype)), {})])
 stack_features.example(lambda dtype: [((_example(dtype), _example(dtype)), {})])
 pack_features.example(lambda dtype: [((np.ones((2, 2), dtype),), {"presence": [[True, False], [True, True]]})])
 select_features.example(lambda dtype: [((_example(dtype),), {"keys": [1, 2], "feature_keys": [1]})])
+
+
+takes_bfloat16(merge_features, stack_features, pack_features, select_features)

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import FLOATING, MAX_INT64, MOVED, check_gradient, check_values
 from ..base.errors import ShapeMismatchError
 from ..lod import LoDTensor, freeze
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 
 DOCS_PAGE = "attend"
 SEARCH_WORDS = {"im2sequence": "unfold, im2col, image patches, OCR"}
@@ -159,3 +159,6 @@ def im2sequence_grad(
 
 
 im2sequence.example(lambda dtype: [((np.ones((1, 1, 2, 2), dtype),), {"kernels": (2, 1)})])
+
+
+takes_bfloat16(im2sequence)

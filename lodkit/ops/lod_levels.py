@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import MOVED, check_rows, native
 from ..base.errors import LoDError
 from ..lod import LoDTensor, levels, values_of
-from ..registry import Dense, inferred_level, op
+from ..registry import Dense, inferred_level, op, takes_bfloat16
 from .shared.features import to_numpy
 
 DOCS_PAGE = "rearrange"
@@ -200,3 +200,6 @@ def example_batch(dtype):
 lod_reset.example(lambda dtype: [((example_batch(dtype), [2]), {})])
 lod_append.example(lambda dtype: [((example_batch(dtype), [1, 1]), {})])
 sequence_reshape.example(lambda dtype: [((example_batch(dtype),), {"new_dim": 1})])
+
+
+takes_bfloat16(lod_reset, lod_append, sequence_reshape)

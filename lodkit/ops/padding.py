@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values
 from ..base.errors import LoDError, ShapeMismatchError
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 from .segments import check_rows as check_sum
 from .shared import plain
 from .shared.reductions import pad_of
@@ -247,3 +247,6 @@ def _(call, grad):
 for _operator in (pack_segments, unpack_segments):
     _operator.example(lambda dtype: [((np.ones((2, 2), dtype), np.array([1, 1])), {})])
 lengths_pad.example(lambda dtype: [((np.ones((2, 2), dtype), np.array([1, 1])), {"target_length": 2})])
+
+
+takes_bfloat16(pack_segments, unpack_segments, lengths_pad)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values, integers
 from ..base.errors import LoDError, RowIndexError
-from ..registry import Dense, VarDesc, VarType, op
+from ..registry import Dense, VarDesc, VarType, op, takes_bfloat16
 from .conversions import lengths_to_offsets, lengths_to_segment_ids
 from .segments import segment_reduce, to_offsets
 from .shared import plain
@@ -312,3 +312,6 @@ gather_ranges.example(lambda dtype: [((np.ones(4, dtype), np.array([[[0, 2]]])),
 gather_ranges_to_dense.example(lambda dtype: [((np.ones(4, dtype), np.array([[[0, 2]]])), {"lengths": (2,)})])
 lengths_gather.example(lambda dtype: [((np.ones(4, dtype), np.array([1, 3]), np.array([1])), {})])
 lengths_tile.example(lambda dtype: [((np.ones((2, 4), dtype), np.array([1, 3])), {})])
+
+
+takes_bfloat16(gather_ranges, gather_ranges_to_dense, lengths_gather, lengths_tile)

@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values, native
 from ..base.errors import LoDMismatchError
 from ..lod import LoDTensor, RankTable, values_of
-from ..registry import Dense, VarDesc, VarType, inferred_level, op
+from ..registry import Dense, VarDesc, VarType, inferred_level, op, takes_bfloat16
 from .lod_levels import example_batch
 from .shared.sequences import is_ragged, pick_parts
 
@@ -223,3 +223,6 @@ def _(dtype):
 def _(dtype):
     _, table, rows = _example(dtype)
     return [((rows, table), {"step": 1})]
+
+
+takes_bfloat16(lod_rank_table, reorder_lod_tensor_by_rank, shrink_rnn_memory)

@@ -10,7 +10,7 @@ from ..arrays import MOVED, check_values, integer, mixed_types, native, to_tuple
 from ..arrays.sizes import total_size
 from ..base.errors import LoDError, ShapeMismatchError
 from ..lod import SelectedRows
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 from .shared import plain
 
 DOCS_PAGE = "selected-rows"
@@ -119,3 +119,6 @@ def _example(*more, **attrs):
 split_selected_rows.example(_example(height_sections=(1, 2)))
 concat_selected_rows.example(_example())
 filter_selected_rows.example(_example([0]))
+
+
+takes_bfloat16(split_selected_rows, concat_selected_rows, filter_selected_rows)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import FLOATING, MOVED, check_values
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, inferred_level, op
+from ..registry import Dense, inferred_level, op, takes_bfloat16
 from .shared import sequences as shared
 from .shared.features import rows_of
 
@@ -260,3 +260,6 @@ sequence_select.example(
     lambda dtype: [((_example(dtype), LoDTensor([0, 0], [[1, 1]])), {"level": level}) for level in (0, 1)]
 )
 sequence_sort.example(lambda dtype: [((_example(dtype), np.array([2, 1])), {"level": level}) for level in (None, 0)])
+
+
+takes_bfloat16(sequence_slice, sequence_select)

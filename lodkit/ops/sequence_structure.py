@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import FLOATING, MOVED, check_gradient, check_values, native
 from ..base.errors import LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, inferred_level, op
+from ..registry import Dense, inferred_level, op, takes_bfloat16
 from .sequence_pool import sequence_pool
 from .shared.features import merge_examples, rows_of
 from .shared.sequences import add_to_sources, is_ragged, number_rows, pick_parts, prepare_concat
@@ -286,3 +286,6 @@ sequence_expand.example(lambda dtype: [((x, _example(dtype)), {}) for x in (np.o
 sequence_expand_as.example(lambda dtype: [((np.ones((2, 4), dtype), _example(dtype)), {})])
 sequence_reverse.example(lambda dtype: [((_example(dtype),), {"level": level}) for level in (0, 1)])
 sequence_concat.example(lambda dtype: [((_example(dtype), _example(dtype)), {"axis": axis}) for axis in (0, 1)])
+
+
+takes_bfloat16(sequence_expand, sequence_expand_as, sequence_reverse, sequence_concat)

@@ -8,7 +8,7 @@ from ..arrays import MOVED, check_rows, check_values, zeros_like
 from ..base.errors import LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, values_of
 from ..lod.levels import load_compiled
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 from .lod_levels import example_batch, levels_of
 from .shared.features import check_items, check_mask, to_numpy
 
@@ -205,3 +205,6 @@ def _(call, grad):
 
 split_lod_tensor.example(lambda dtype: [((example_batch(dtype), np.array([True, False])), {})])
 merge_lod_tensor.example(lambda dtype: [((example_batch(dtype), example_batch(dtype), np.array([1, 0, 0, 1])), {})])
+
+
+takes_bfloat16(split_lod_tensor, merge_lod_tensor)

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import MOVED, check_rows, check_values, native, zeros_like
 from ..base.errors import LoDLevelError, LoDMismatchError, RowIndexError
 from ..lod import LoDTensor, RankTable, values_of
-from ..registry import Dense, VarDesc, VarType, array_desc, op
+from ..registry import Dense, VarDesc, VarType, array_desc, op, takes_bfloat16
 from .lod_levels import example_batch, levels_of
 from .rank_table import lod_rank_table
 from .shared.features import check_items
@@ -320,3 +320,6 @@ array_to_lod_tensor.example(lambda dtype: [((table, *array), {}) for _, table, a
 for _operator in (write_to_array, read_from_array):
     _operator.example(lambda dtype: [(next(_example(dtype))[2], {"index": 0})])
 lod_array_length.example(lambda dtype: [(next(_example(dtype))[2], {})])
+
+
+takes_bfloat16(lod_tensor_to_array, array_to_lod_tensor, write_to_array, read_from_array, lod_array_length)

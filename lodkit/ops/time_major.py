@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import MOVED
-from ..registry import Dense, op
+from ..registry import Dense, op, takes_bfloat16
 from .padding import pack_segments, prepare_packed, prepare_unpacked, unpack_segments
 from .shared import plain
 
@@ -134,3 +134,6 @@ def _(call, grad):
 for _operator in (unpack_rnn_sequence, reverse_packed_segs):
     _operator.example(lambda dtype: [((np.ones((2, 1, 2), dtype), np.array([1])), {})])
 pack_rnn_sequence.example(lambda dtype: [((np.ones((2, 2), dtype), np.array([2])), {})])
+
+
+takes_bfloat16(unpack_rnn_sequence, reverse_packed_segs)

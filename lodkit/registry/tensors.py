@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 from ..arrays import BFLOAT16, is_bfloat16, is_tensor, refuse_overlap, tensor_of, to_dtype, upcast, writable
+from ..arrays.number_types import TAKES_BFLOAT16
 from ..arrays.tensors import array_of, bfloat16_array_of, changed, plain_array_of, refuse_duals, rounded_like, shares
 from ..base.errors import DTypeError, OutputError
 from ..lod import LoDTensor, SelectedRows
@@ -35,6 +36,7 @@ def takes_bfloat16(*operators):
     """Declare that kernels of operators read and write bfloat16, and need no copies in float32."""
     for op in operators:
         op.takes_bfloat16 = True
+        TAKES_BFLOAT16.add(op.name)
 
 
 def holds_bfloat16(inputs):
@@ -58,6 +60,11 @@ def call_on_arrays(op, inputs, attrs, out=None):
         result = call_on_bits(op, inputs, attrs, out)
         if result is not NotImplemented:
             return result
+    return call_on_copies(op, inputs, attrs, out)
+
+
+def call_on_copies(op, inputs, attrs, out=None):
+    """Call an operator on arrays over the memory of tensors, and on copies in float32 of what is of bfloat16."""
     return _call_swapped(Swap(op.name, op._label), op, inputs, attrs, out)
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from ..arrays import MOVED
+from ..arrays import BFLOAT16, MOVED, bfloat16_dtype, is_bfloat16
 from ..arrays.checks import as_dtype
 from ..arrays.types import DTypeLike
 from ..base.errors import DTypeError, LodkitError
@@ -93,9 +93,12 @@ def warmup(
     for op in chosen:
         if not hasattr(_operator_of(op), "warmup_calls"):
             raise TypeError(f"ops must be operators, their names or functools.partial(op, *inputs), got {op!r:.200}")
-    dtypes = [as_dtype(x, "dtypes") for x in (dtypes if isinstance(dtypes, list | tuple) else [dtypes])]
+    dtypes = dtypes if isinstance(dtypes, list | tuple) else [dtypes]
+    dtypes = [bfloat16_dtype() if isinstance(x, str) and x == "bfloat16" else as_dtype(x, "dtypes") for x in dtypes]
     for dtype in dtypes:
-        if dtype not in MOVED:
+        if dtype == BFLOAT16:
+            raise DTypeError('dtypes: examples in bfloat16 need ml_dtypes: pip install "lodkit[bfloat16]"')
+        if dtype not in MOVED and not is_bfloat16(dtype):
             known = ", ".join(sorted(map(str, MOVED.known)))
             raise DTypeError(f"dtypes: no operator takes values of {dtype}; name some of {known}")
     shown = sys.stderr.isatty() if progress is None else progress

@@ -14,7 +14,7 @@ from ..base.loading import public
 from ..lod import LoDTensor, SelectedRows
 from ..registry.kinds import given_back, numbers_of, replaced, unwrapped, with_numbers, wrapped
 from ..registry.open_tapes import Call, listeners, note_written, open_tapes, thread
-from ..registry.tensors import holds_tensors
+from ..registry.tensors import holds_bfloat16, holds_tensors
 
 T = TypeVar("T")
 
@@ -55,6 +55,7 @@ def call_recorded(op, inputs, out, attrs):
             given = given_back(result, plain, inputs)  # an identity, as merging a merged gradient
             return tuple(map(wrapped, given)) if isinstance(given, tuple) else wrapped(given)
     many = isinstance(result, tuple)
+    _refuse_bfloat16(op, inputs, result if many else (result,))
     result = tuple([as_new_variable(r, plain) for r in result]) if many else as_new_variable(result, plain)
     record(op, plain, attrs, result)
     return tuple(map(wrapped, result)) if many else wrapped(result)
@@ -79,6 +80,18 @@ def _refuse_lost(op, inputs):
             raise TypeError(
                 f"{op.name} writes to an array, and no gradient flows through it to {name}; "
                 f"pass lodkit.stop_gradient({name})"
+            )
+
+
+def _refuse_bfloat16(op, inputs, results):
+    """Refuse results in bfloat16 of a variable: what NumPy computes of them no tape sees."""
+    if not holds_bfloat16(results):
+        return
+    for name, x in zip(op._names(inputs), inputs, strict=True):
+        if isinstance(numbers_of(x), RecordedArray) or any(tape._is_traced(x) for tape in open_tapes()):
+            raise DTypeError(
+                f"{op.name} gives bfloat16, which a lodkit.Tape does not record; pass {name} in float32, or "
+                f"lodkit.stop_gradient({name})"
             )
 
 

@@ -37,7 +37,8 @@ def halves_of(inputs):
 NAMES = ["lookup_table", "lookup_table_grad", "embedding_bag", "embedding_bag_grad", "embedding_bag_weights_grad"]
 NAMES += ["gather", "segment_reduce", "segment_reduce_grad", "sequence_pool", "sequence_pool_grad", "relu", "fc"]
 NAMES += ["merge_selected_rows", "selected_rows_to_dense", "sum", "sgd", "adagrad", "adam", "rowwise_adagrad"]
-NAMES += ["embedding_bag_sgd", "embedding_bag_adagrad", "sequence_softmax", "sequence_reverse", "layer_norm"]
+NAMES += ["embedding_bag_sgd", "embedding_bag_adagrad", "sequence_softmax", "layer_norm"]
+NAMES += ["sequence_reverse", "sequence_slice", "sequence_expand", "pack_segments", "lengths_pad", "concat_columns"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,6 +11,7 @@ from samples import SAMPLES
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
+from lodkit.arrays import MOVED
 from lodkit.interop.torch import EmbeddingBag, optim
 from lodkit.registry.kinds import numbers_of, with_numbers
 from lodkit.registry.tensors import call_on_bits
@@ -25,8 +26,9 @@ def half_of(x, given):
     numbers = numbers_of(x)
     if not isinstance(numbers, np.ndarray):
         return x, x
-    numbers = numbers.astype(np.float32) if numbers.dtype.kind == "f" else numbers
-    if given not in LIKE_PARAM:
+    is_floating = numbers.dtype.kind == "f"
+    numbers = numbers.astype(np.float32) if is_floating else numbers
+    if given not in LIKE_PARAM or not is_floating:
         return with_numbers(x, numbers.copy()), with_numbers(x, numbers.copy())
     half = torch.from_numpy(numbers.astype(np.float32)).to(HALF)
     return with_numbers(x, half), with_numbers(x, half.float().numpy())
@@ -51,6 +53,28 @@ def test_updates_write_the_memory_of_tensors(name):
             np.testing.assert_allclose(got.float().numpy(), want, rtol=2**-7, atol=0.01)
         elif isinstance(got, np.ndarray):
             np.testing.assert_allclose(got, want, rtol=2**-7, atol=0.01)
+
+
+MOVES = [n for n, op in lodkit.OPS.items() if op.takes_bfloat16 and op.types and next(iter(op.types.values())) is MOVED]
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_what_moves_moves_bits(name):
+    """All samples of operators that compute nothing, by the bits and again by a plan."""
+    op = lodkit.OPS[name]
+    for inputs, attrs in SAMPLES[name]:
+        inputs = op._accept(inputs)
+        if not any(isinstance(numbers_of(x), np.ndarray) and numbers_of(x).dtype.kind == "f" for x in inputs):
+            continue
+        halves, wide = zip(*(half_of(x, "x") if numbers_of(x) is not None else (x, x) for x in inputs), strict=True)
+        expected = op.full(*wide, **attrs)
+        for found in (call_on_bits(op, halves, dict(attrs)), op.full(*halves, **attrs), op.full(*halves, **attrs)):
+            assert found is not NotImplemented
+            pairs = zip(*(x if isinstance(x, tuple | list) else (x,) for x in (found, expected)), strict=True)
+            for got, want in pairs:
+                got, want = numbers_of(got), numbers_of(want)
+                if isinstance(want, np.ndarray) and want.dtype == np.float32:
+                    assert got.dtype is HALF and torch.equal(got.float(), torch.from_numpy(want.copy()))
 
 
 def batches(count, seed=0, height=50):
@@ -167,7 +191,8 @@ def test_calls_by_a_plan_are_those_before_it():
     assert wide.dtype is torch.float32
     for made in (first, second, third):
         assert made.dtype is HALF and torch.equal(made, wide.to(HALF))
-    assert lodkit.embedding_bag(table, ids, torch.ones(3)).dtype is torch.float32
+    for _ in range(3):
+        assert lodkit.embedding_bag(table, ids, torch.ones(3)).dtype is torch.float32
     assert lodkit.embedding_bag(table, ids, torch.ones(3).to(HALF)).dtype is HALF
     assert lodkit.embedding_bag(table, ids, dtype="float32").dtype is torch.float32
     out = torch.empty(2, 4, dtype=HALF)

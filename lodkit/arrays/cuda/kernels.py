@@ -8,6 +8,7 @@ from ...base.bfloat16 import BFLOAT16, is_bfloat16, round_to_bits
 from ...jit import simd
 from ..bfloat16 import is_half
 from ..number_types import VALUE_TYPES
+from ..numpy_arrays import upcast
 from . import vector
 from .launcher import cuda, elementwise, launch
 
@@ -43,7 +44,7 @@ def iota(like, n, step=1):
 def fill(out, number):
     """Fill ``out`` with a number."""
     if out.dtype == BFLOAT16:
-        return _fill.into(out, round_to_bits(np.float32(number)).view(np.int16)[()])
+        return _fill.into(out, round_to_bits(np.float32(upcast(np.asarray(number)))).view(np.int16)[()])
     number = out.dtype.type(number)
     return _fill.into(out, number.view(np.uint16) if out.dtype == np.float16 else number)
 

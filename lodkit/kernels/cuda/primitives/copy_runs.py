@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from ....arrays import VALUE_TYPES
+from ....arrays import VALUE_TYPES, upcast
 from ....arrays.cuda import View, cuda, device, fill, launch, vector
 from ....jit import simd
 from ....lod import LoDTensor
@@ -97,7 +97,7 @@ def copy_runs(source, runs, slots, out, pad=0, lead=0):
     if not len(source):
         # The source is not read, but needs an address.
         source = source.like((1, *source.shape[1:]))
-    pad = pad if has_rows else source.compute_dtype.type(pad)
+    pad = pad if has_rows else source.compute_dtype.type(upcast(np.asarray(pad)))
     kernel, rows = _copy_kernel(width, is_even, runs_are_even, has_rows), len(out)
     launch(kernel, rows << bits, source, starts, stops, slots, count, lead, pad, columns, bits, rows, out)
 
