@@ -146,6 +146,31 @@ MADE = [
 ]
 
 ARGUMENTS = [
+    ("lodkit.run(sgd, param, grad, lr=0.1)", "the name of an operator | the operator sgd", "~sgd(param, grad, lr=0.1)"),
+    ("OPS.sequence_pool(x)", "OPS has no attribute 'sequence_pool'", "OPS['sequence_pool']"),
+    ("lodkit.GrowingTable(2, initializer=5)", "initializer must be a function | got 5", "~lodkit.GrowingTable(2)"),
+    (
+        "optim.Adam({'a': param}, lr=0.1, eps=1e-8)",
+        "'eps'; did you mean epsilon=?",
+        "~optim.Adam({'a': param}, lr=0.1, epsilon=1e-8)",
+    ),
+    (
+        "optim.SGD({'a': param}, lr=0.1, weight_decy=1)",
+        "did you mean weight_decay=?",
+        "~optim.SGD({'a': param}, lr=0.1)",
+    ),
+    (
+        "Features.from_list([{1: [0, 1]}]).pool(table)",
+        "tables must be a dictionary | got ndarray",
+        "~Features.from_list([{1: [0, 1]}]).pool({1: table})",
+    ),
+    (
+        "lodkit.update_embedding_bags('Adam', [table], ids, grad)",
+        "rule 'Adam' | did you mean 'adam'?",
+        "~OPS['embedding_bag_adam']",
+    ),
+    ("del t[0]", "del t[0] | keep the others", "~t[[1]]"),
+    ("sequence_mask(t)", "lengths is a LoDTensor", "lengths.lengths()", "lengths = t"),
     ("lodkit.batches(t, batch_size=2)", "no argument 'batch_size' | did you mean size=?", "~lodkit.batches(t, size=2)"),
     ("lodkit.batches(t, 2)", "lacks size | batches(t, *labels, size", "~lodkit.batches(t, size=2)"),
     (

@@ -28,7 +28,7 @@ from ..arrays.sizes import memory_for
 from ..arrays.types import Array, Integer, Values
 from ..base.errors import DeviceError, LoDError, LodkitError, LoDLevelError, RowIndexError
 from ..base.tracebacks import shorten
-from .index_advice import advise_on_mask, advise_on_parts, advise_on_writing
+from .index_advice import advise_on_mask, advise_on_parts, advise_on_writing, write_index
 from .large import is_size, needs_memory
 from .levels import freeze, load_compiled
 from .members import Members
@@ -130,6 +130,11 @@ class Indexing(Members):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError(advise_on_writing(self, key))
+
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError(
+            f"del t[{write_index(key)}]: a LoDTensor is not cut by index; keep the others, t[[0, 2]] or t[mask]"
+        )
 
     def __iter__(self) -> Iterator[Values]:
         if not self._lod:

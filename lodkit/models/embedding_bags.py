@@ -19,6 +19,7 @@ from ..arrays.types import DenseLike, Values
 from ..base.errors import LoDLevelError, OutputError, ShapeMismatchError
 from ..base.loading import public
 from ..base.signals import uninterrupted
+from ..base.suggesting import suggest_nearest
 from ..base.tracebacks import surface
 from ..lod import LoDTensor, values_of
 from ..lod.batching import concat
@@ -165,7 +166,9 @@ def update_embedding_bags(
     """
     if not isinstance(rule, str) or f"embedding_bag_{rule}" not in FUSED_UPDATES:
         known = ", ".join(name.removeprefix("embedding_bag_") for name in FUSED_UPDATES)
-        raise ValueError(f"rule {rule!r:.80} has no update by bags; there are {known}")
+        raise ValueError(
+            f"rule {rule!r:.80} has no update by bags; there are {known}{suggest_nearest(rule, known.split(', '))}"
+        )
     op = FUSED_UPDATES[f"embedding_bag_{rule}"]
     names, arrays = list_tables(tables)
     if isinstance(columns, LoDTensor):

@@ -282,6 +282,8 @@ class Features(Batch, Conversions):
         array([[4., 6., 6.],
                [3., 4., 0.]])
         """
+        if not isinstance(tables, Mapping):
+            raise TypeError(f"tables must be a dictionary, {{key: table}}, got {type(tables).__name__}")
         if not tables:
             raise ValueError("pool needs at least one table: {key: table}")
         names = self.names

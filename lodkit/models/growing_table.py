@@ -83,6 +83,9 @@ class GrowingTable:
     ) -> None:
         from .table_keys import Keys
 
+        if not (initializer is None or callable(initializer)):
+            rule = "initializer must be a function of the count, the item and the type of new rows"
+            raise TypeError(f"{rule}, got {initializer!r:.80}")
         try:
             self.item = tuple(map(operator.index, item if isinstance(item, tuple) else (item,)))
         except TypeError:

@@ -27,6 +27,7 @@ from ..lod import SelectedRows
 from ..ops.shared.updates import check_clipping, check_mask, check_merged, check_rounding, check_whole, one_number
 from ..registry.kinds import accept, unwrapped
 from ..registry.kinds import check_whole as check_whole_array
+from ..registry.usage import find_attribute
 from ..tape.recording import check_update_on_tape
 
 MOST_STEPS = 1 << 62
@@ -139,7 +140,9 @@ def check_group(optimizer, group):
     for name in group:
         if name not in ("params", "states", *flags, *op._tests) or name == "iteration":
             near = [a for a in (*op._tests, *flags) if a != "iteration"]
-            raise TypeError(f"{kind} has no attribute {name!r}; it takes {', '.join(near)}")
+            meant = find_attribute(name, near)
+            hint = f"did you mean {meant}=?" if meant else f"it takes {', '.join(near)}"
+            raise TypeError(f"{kind} has no attribute {name!r}; {hint}")
     for flag in flags:
         if not isinstance(group.get(flag, False), bool | np.bool_):
             raise TypeError(f"{kind}: {flag} must be True or False, got {group[flag]!r}")

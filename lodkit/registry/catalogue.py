@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any, TypeVar  # noqa: F401  checkers read them in quotes
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..base.errors import UnknownOperatorError
 
@@ -61,6 +61,10 @@ class Registry(Names["Op[..., Any]"]):
         from .searching import search_operators
 
         return Registry({name: self[name] for name in search_operators(self, words)})
+
+    def __getattr__(self, name: str) -> Any:
+        hint = f"; call lodkit.{name}, or OPS[{name!r}]" if name in self else ""
+        raise AttributeError(f"OPS has no attribute {name!r}{hint}", name=name)
 
     def __reduce__(self):
         return "OPS" if self is OPS else super().__reduce__()  # lodkit.OPS, with all definitions

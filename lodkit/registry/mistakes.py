@@ -143,6 +143,8 @@ def find_lengths(op, inputs, attrs):
     """Recognise lengths or offsets beside a plain array, which a LoDTensor holds together."""
     names = [*op.inputs]
     for i, (name, x) in enumerate(zip(names, inputs, strict=False)):
+        if name == "lengths" and isinstance(x, LoDTensor) and LoDTensor not in op.inputs[name]:
+            return f"{name} is a LoDTensor, which has lengths; pass {name}.lengths()"
         flat = is_array(x) and not isinstance(x, CONTAINERS) and bool(getattr(x, "shape", ()))
         if not (_wants_lod(op, name) and (flat or (isinstance(x, list) and not _is_nested(x)))):
             continue

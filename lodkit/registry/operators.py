@@ -388,4 +388,7 @@ def op(definition=None, /, *, gradient_of=None, takes=None, returns=None, **kind
 @surface
 def run(name: str, *inputs: Any, **attrs: Any) -> Any:
     """Run an operator by name: ``run("sequence_pool", x, pool="max")``."""
+    if not isinstance(name, str):
+        what = f"the operator {name.name}; call it" if isinstance(name, Op) else f"{name!r:.80}"
+        raise TypeError(f"run takes the name of an operator, got {what}")
     return OPS[name](*inputs, **attrs)

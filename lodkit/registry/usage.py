@@ -113,6 +113,12 @@ def unknown_error(op, name, value):
     return TypeError(f"{text}{_list_attributes(op)}")
 
 
+def find_attribute(name, known):
+    """Return the attribute among known ones that is meant by a name: by another library's, or the nearest; or None."""
+    meant = [other for other in _OTHER_NAMES.get(name, ()) if other in known]
+    return next(iter(meant or find_nearest(name, known, most=1)), None)
+
+
 def match_attributes(op, values, attrs):
     """Return the attributes that take some values given by position, in order, beside others, as source.
 
