@@ -89,6 +89,19 @@ def shares(tensor, array):
     return array.__array_interface__["data"][0] == tensor.data_ptr()
 
 
+def span_of(array):
+    """First byte of the memory of a C-contiguous array or a tensor, and the one behind the last; of a tensor that is
+    not contiguous those of all its storage.
+    """
+    if not is_tensor(array):
+        start = array.__array_interface__["data"][0]
+        return start, start + array.nbytes
+    if array.is_contiguous():
+        return array.data_ptr(), array.data_ptr() + array.nbytes
+    storage = array.untyped_storage()
+    return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+
+
 def shares_storage(tensor, others):
     """Whether the memory of a tensor starts in that of another one."""
     at = tensor.data_ptr()

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import ops
 from ..arrays import are_apart, device_of, is_array
-from ..arrays.tensors import changed, is_tensor
+from ..arrays.tensors import changed, is_tensor, span_of
 from ..arrays.types import DenseLike, Values
 from ..base.errors import LoDLevelError, OutputError, ShapeMismatchError
 from ..base.loading import public
@@ -295,19 +295,10 @@ def refuse_shared_memory(arrays):
     """Refuse tables and states that share memory, which would step twice."""
     if are_apart(arrays):
         return
+    # What can be written in place is contiguous, as the checks before have found.
     spans = sorted(span_of(array) for array in arrays if array.nbytes)
     if any(first[1] > second[0] for first, second in itertools.pairwise(spans)):
         raise OutputError(
             "tables, or their states, share memory, and would step twice; give one array under all its names, and "
             "every table states of its own"
         )
-
-
-def span_of(array):
-    """First byte of the memory of an array or a tensor, and the one behind the last."""
-    if not is_tensor(array):
-        # What can be written in place is contiguous, as the checks before have found.
-        start = array.__array_interface__["data"][0]
-        return start, start + array.nbytes
-    memory = array if array.is_contiguous() else array.untyped_storage()
-    return memory.data_ptr(), memory.data_ptr() + (array.nbytes if memory is array else memory.nbytes())
