@@ -209,6 +209,7 @@ def index():
         f"All {count} operators, by what they are for, and the {len(lodkit.OPS) - count} operators that are their",
         "gradients. Each has kernels for the CPU and for GPUs, and for every kind of input that its signature names.",
         "Parameters and examples are on the site, and `help(lodkit.sequence_pool)` shows them.",
+        '`lodkit.search("max pooling")` finds operators by what they do, and by what other libraries call them.',
     ]
     for group in GROUPS:
         link = f"operators/{group.page}.md"

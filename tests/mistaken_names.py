@@ -254,4 +254,9 @@ TUPLES = [
     ("sequence_reverse((x, rows))", "x is a tuple (LoDTensor, ndarray)", "x[0]"),
 ]
 
-NAMED = [*NAMES, *STRUCTURE, *TEXT, *TUPLES]
+SEARCHED = [
+    ('OPS["concatenate"]', "OPS.search('concatenate') finds | sequence_concat", "OPS.search('concatenate')"),
+    ('OPS["flash_attention"]', "sequence_attention", "~OPS.search('flash_attention')"),
+]
+
+NAMED = [*SEARCHED, *NAMES, *STRUCTURE, *TEXT, *TUPLES]

@@ -146,6 +146,25 @@ MADE = [
 ]
 
 ARGUMENTS = [
+    (
+        "LoDTensor([1, 2, 3], lengths=[2, 1])",
+        "no argument 'lengths'",
+        "LoDTensor(values, [[2, 1]])",
+        "values = [1, 2, 3]",
+    ),
+    (
+        "LoDTensor([1, 2, 3], lengths=[[2, 1]])",
+        "no argument 'lengths'",
+        "LoDTensor(values, [[2, 1]])",
+        "values = [1, 2, 3]",
+    ),
+    (
+        "LoDTensor([1, 2, 3], offsets=[0, 2, 3])",
+        "no argument 'offsets'",
+        "LoDTensor(values, lod=[[0, 2, 3]])",
+        "values = [1, 2, 3]",
+    ),
+    ("LoDTensor([1, 2, 3], dtype='int32')", "no argument 'dtype' | lod=None", "~LoDTensor([1, 2, 3]).astype('int32')"),
     ("lodkit.run(sgd, param, grad, lr=0.1)", "the name of an operator | the operator sgd", "~sgd(param, grad, lr=0.1)"),
     ("OPS.sequence_pool(x)", "OPS has no attribute 'sequence_pool'", "OPS['sequence_pool']"),
     ("lodkit.GrowingTable(2, initializer=5)", "initializer must be a function | got 5", "~lodkit.GrowingTable(2)"),

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from typing import TypeVar
 
 from .suggesting import find_nearest
+
+F = TypeVar("F", bound=Callable)
 
 #: Arguments by other libraries' names.
 _ELSEWHERE = {
@@ -28,6 +32,14 @@ _ELSEWHERE = {
     "filename": "path",
     "file": "path",
 }
+
+
+def hide_unknown(function: F) -> F:
+    """Decorate a function whose ``**unknown`` is there for an error: signatures in help and on pages leave it out."""
+    signature = inspect.signature(function)
+    kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    function.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    return function
 
 
 def is_unbound(error):

@@ -1,8 +1,15 @@
-"""What was meant by an index that a LoDTensor does not take: as text, for errors."""
+"""What was meant by an index, or an argument, that a LoDTensor does not take: as text, for errors."""
 
 from __future__ import annotations
 
 import numpy as np
+
+from ..base.suggesting import suggest_nearest
+from .levels import format_short
+
+#: Lengths and offsets by the names of other libraries.
+_LENGTHS = {"lengths", "row_lengths", "seq_lens", "seq_lengths", "lens", "sequence_lengths"}
+_OFFSETS = {"offsets", "row_splits", "cu_seqlens", "splits", "indptr", "nested_row_splits"}
 
 
 def write_index(key):
@@ -54,3 +61,18 @@ def advise_on_writing(t, key):
         f"t[{write_index(key)}] = ...: a LoDTensor is not written by index; its sequences are views, write into one, "
         f"{part}[...] = value, or into all rows, t.values[...] = value; np.where(mask, value, t) makes another"
     )
+
+
+def advise_on_arguments(unknown):
+    """Say what an argument of another name is for a LoDTensor: lengths come second, offsets are ``lod``."""
+    name, value = next(iter(unknown.items()))
+    if name in _LENGTHS | _OFFSETS:
+        shown = f"[{name}]"
+        if isinstance(value, list | tuple | np.ndarray) and len(value):
+            flat = not any(map(np.iterable, value))
+            shown = f"[{format_short(value)}]" if flat else f"{list(value)!r:.80}"
+        call = f"LoDTensor(values, {'lod=' * (name in _OFFSETS)}{shown})"
+        return f"LoDTensor has no argument {name!r}; one list per level: {call}"
+    near = suggest_nearest(name, ("values", "recursive_sequence_lengths", "lod"))
+    takes = "it is LoDTensor(values, recursive_sequence_lengths=None, *, lod=None)"
+    return f"LoDTensor has no argument {name!r:.80}{near or f'; {takes}'}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Never, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..arrays import check_dense, device_of, from_lists, is_array, is_cpu_tensor
 from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import is_recorded, plain_view, state, track
 from ..arrays.types import DenseLike, Levels, Values
+from ..base.binding import hide_unknown
 from ..base.errors import LoDError
 from ..base.loading import module_above, public
 from ..base.tracebacks import shorten
@@ -20,6 +21,7 @@ from .columnar import Columnar
 from .comparison import Comparison
 from .encodings import Conversions
 from .exchange import Exchange
+from .index_advice import advise_on_arguments
 from .indexing import Indexing
 from .nested_tensors import NestedTensors
 from .relevel import Relevelling
@@ -79,10 +81,18 @@ class LoDTensor(
     __slots__ = ("__weakref__", "_base", "_locked", "_lod", "_numba", "_numba_dtype", "_rows", "_values")
     __hash__ = None  # type: ignore[assignment]
 
+    @hide_unknown
     def __init__(
-        self, values: DenseLike | None, recursive_sequence_lengths: Levels | None = None, *, lod: Levels | None = None
+        self,
+        values: DenseLike | None,
+        recursive_sequence_lengths: Levels | None = None,
+        *,
+        lod: Levels | None = None,
+        **unknown: Never,
     ) -> None:
         try:
+            if unknown:
+                raise TypeError(advise_on_arguments(unknown))
             if lod is not None and recursive_sequence_lengths is not None:
                 raise TypeError("give recursive_sequence_lengths or lod=, not both")
             if lod is not None:

@@ -19,17 +19,21 @@ class Names(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         near = difflib.get_close_matches(str(name), self, n=3, cutoff=0.6)
-        hint = f"; did you mean {', '.join(near)}?" if near else self._suggest_instead()
+        hint = f"; did you mean {', '.join(near)}?" if near else self._suggest_instead(name)
         raise UnknownOperatorError(f"no operator is called {name!r}{hint}")
 
-    def _suggest_instead(self):
+    def _suggest_instead(self, name):
         return f"; there are {', '.join(sorted(self))}"
 
 
 class Registry(Names["Op[..., Any]"]):
     """Operators by name, with a search; Jupyter shows a table with a search box."""
 
-    def _suggest_instead(self):
+    def _suggest_instead(self, name):
+        from .searching import search_operators
+
+        if isinstance(name, str) and (found := search_operators(self, name, whole=True)):
+            return f"; OPS.search({name!r}) finds {', '.join(found[:3])}"
         return f"; {len(self)} are in lodkit.OPS, OPS.search(words) finds some"
 
     def search(self, words: str) -> Registry:

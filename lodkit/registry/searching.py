@@ -155,9 +155,9 @@ def search(words: str, most: int = 10) -> Findings:
     return Findings({entry.name: entry.line for entry in found[:most]})
 
 
-def search_operators(ops, words):
+def search_operators(ops, words, whole=False):
     """Return the names of the operators among ``ops`` that have all of some words, the best first."""
-    return [entry.name for entry in rank([*_list_operators(ops)], check_words(words))]
+    return [entry.name for entry in rank([*_list_operators(ops)], check_words(words), whole)]
 
 
 def check_words(words):
