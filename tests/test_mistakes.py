@@ -115,6 +115,25 @@ def test_a_call_that_is_right_asks_for_no_explanation(monkeypatch):
     assert not asked
 
 
+def test_what_an_input_raises_meanwhile_does_not_hide_the_error(monkeypatch):
+    from lodkit.registry import mistakes
+
+    def fail(*call):
+        raise RuntimeError("of an object that is no array")
+
+    monkeypatch.setattr(mistakes, "find_swap", fail)
+    with pytest.raises(TypeError, match="relu: x must be a NumPy or CUDA array, got str"):
+        lodkit.relu("word")
+
+
+def test_arrays_without_end_are_not_looked_through():
+    endless = np.broadcast_to(np.int64(1), 1 << 59)
+    with pytest.raises(TypeError, match="no argument 'lengths'"):
+        lodkit.LoDTensor(np.ones(3), lengths=endless)
+    with pytest.raises(lodkit.NoKernelError, match="sequence_pool"):
+        lodkit.sequence_pool(np.ones(3), lengths=endless)
+
+
 def test_integers_where_they_belong_are_not_called_swapped():
     table = lodkit.LoDTensor(np.array([10, 20, 30]), [[1, 2]])
     with pytest.raises(lodkit.NoKernelError, match="data=LoDTensor") as caught:

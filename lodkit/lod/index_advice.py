@@ -9,6 +9,7 @@ from .levels import format_short
 
 #: Lengths and offsets by the names of other libraries.
 _LENGTHS = {"lengths", "row_lengths", "seq_lens", "seq_lengths", "lens", "sequence_lengths"}
+_MOST_NUMBERS = 1_000_000  # that are looked at: an array of stride 0 has any number of elements
 _OFFSETS = {"offsets", "row_splits", "cu_seqlens", "splits", "indptr", "nested_row_splits"}
 
 
@@ -25,7 +26,9 @@ def write_index(key):
 def advise_on_parts(t, key):
     """Say what an index means that begins with a slice or dots, as those of arrays do."""
     first, second = key[0], key[1]
-    rule = f"t[{write_index(key)}]: sequences are not of one length, and integers come first, t[i, j] and t[i, a:b]"
+    rule = (
+        f"index t[{write_index(key)}]: sequences are not of one length, and integers come first, t[i, j] and t[i, a:b]"
+    )
     advice = []
     if first == slice(None):
         if isinstance(second, slice) and second.step is None:
@@ -68,7 +71,7 @@ def advise_on_arguments(unknown):
     name, value = next(iter(unknown.items()))
     if name in _LENGTHS | _OFFSETS:
         shown = f"[{name}]"
-        if isinstance(value, list | tuple | np.ndarray) and len(value):
+        if isinstance(value, list | tuple | np.ndarray) and 0 < len(value) <= _MOST_NUMBERS:
             flat = not any(map(np.iterable, value))
             shown = f"[{format_short(value)}]" if flat else f"{list(value)!r:.80}"
         call = f"LoDTensor(values, {'lod=' * (name in _OFFSETS)}{shown})"

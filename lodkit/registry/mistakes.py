@@ -42,6 +42,7 @@ _LENGTHS = {
 }
 _OFFSETS = {"offsets", "row_splits", "cu_seqlens", "lod", "splits", "indptr"}
 _SHOWN = 8  # lengths in a message
+_MOST_NUMBERS = 1_000_000  # that are looked at: an array of stride 0 has any number of elements
 
 
 def explain_mistake(op, inputs, attrs, error):
@@ -49,7 +50,10 @@ def explain_mistake(op, inputs, attrs, error):
     finders = [find_tuple, find_swap, find_lengths, find_position]
     if type(error) is not DTypeError or "hyp" in op.inputs:  # that has the place, too
         finders.append(find_text)
-    text = next(filter(None, (find(op, inputs, attrs) for find in finders)), None)
+    try:
+        text = next(filter(None, (find(op, inputs, attrs) for find in finders)), None)
+    except Exception:  # of an object that is no array, say: the first error counts
+        text = None
     if text is None:
         return explain_usage(op, inputs, attrs) if isinstance(error, TypeError) else None
     kind = type(error) if isinstance(error, LodkitError) or type(error) in (TypeError, ValueError) else TypeError
@@ -163,7 +167,7 @@ def find_lengths(op, inputs, attrs):
 def _write_structure(name, value, rows, key):
     """Return the LoDTensor of an array and lengths or offsets as source; None where the numbers are neither."""
     numbers = _array_of(value)
-    if numbers is None or numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+    if numbers is None or numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.size > _MOST_NUMBERS:
         return None
     sums, last = int(numbers.sum()), int(numbers[-1]) if numbers.size else -1
     if key not in _OFFSETS and sums == rows:
