@@ -29,7 +29,7 @@ def jitter_value(x, place, seed, digits, least):
     h = ((h ^ (h >> 15)) * 0x846CA68B) & _UINT32_MASK
     share = np.float32((h ^ (h >> 16)) >> 8) * np.float32(2.0**-24) - np.float32(0.5)
     _, exponent = math.frexp(x)
-    return x + share * np.float32(math.ldexp(np.float32(1), max(exponent - digits, least)))
+    return x + share * np.float32(math.ldexp(np.float32(1), int(max(exponent - digits, least))))
 
 
 def update_rounded(on, rule, param, states, grad):
