@@ -69,17 +69,28 @@ def _cat(tensors):
 
 
 def encoded_words():
-    """Compare words of a vocabulary of 20,000 as ids with pyarrow's own encoding, which makes no Python strings."""
+    """Compare words as ids with pyarrow's own encoding, which makes no Python strings: a vocabulary of 20,000, in one
+    chunk and in eight, and words that are all different.
+    """
     if not pyarrow:
         return
     numbers = np.minimum(rng.zipf(1.2, WORDS), 20_000).tolist()
     for kind in (pyarrow.string(), pyarrow.string_view()):
         x = pyarrow.array([f"word{i}" for i in numbers], kind)
-        calls = {
-            "lodkit": lambda r, x=x: LoDTensor.from_arrow(x, dictionary=True)[0].values,
-            "pyarrow": lambda r, x=x: x.dictionary_encode().indices,
-        }
-        measure(f"from_arrow of {WORDS:,} words, {kind}", calls)
+        parts = pyarrow.chunked_array([x[at : at + WORDS // 8] for at in range(0, WORDS, WORDS // 8)])
+        different = pyarrow.array([f"word{i}" for i in range(WORDS)], kind)
+        columns = {"": x, ", in eight chunks": parts, ", all different": different}
+        for what, x in columns.items():
+            calls = {
+                "lodkit": lambda r, x=x: LoDTensor.from_arrow(x, dictionary=True)[0].values,
+                "pyarrow": lambda r, x=x: _indices(x.dictionary_encode()),
+            }
+            measure(f"from_arrow of {WORDS:,} words, {kind}{what}", calls)
+
+
+def _indices(encoded):
+    chunks = encoded.chunks if hasattr(encoded, "chunks") else [encoded]
+    return chunks[0].indices if len(chunks) == 1 else np.concatenate([chunk.indices for chunk in chunks])
 
 
 GROUPS = (joined_arrays, joined_lists, joined_tensors, encoded_words)

@@ -25,7 +25,7 @@ from measuring import drawn_ids, rng, turn
 
 import lodkit
 from lodkit.jit.tuning import Tuning
-from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
+from lodkit.kernels.cpu.primitives import reduce, reduce_kernels, row_access
 
 LEVELS, BYTES, ROWS = (2, 3), tuple(kib << 10 for kib in (4, 8, 12, 16, 24, 32, 48, 64, 128)), (64, 128)
 NOTHING = [(level, 0, 64) for level in LEVELS]
@@ -51,7 +51,7 @@ COPIES = (
 @functools.cache
 def compiled(level, width, again):
     """Return the kernel of a sum over bags, whose prefetches go to a level, if it is not 0, some of them again."""
-    prefetch = reduce_kernels.Prefetch(level, again=again)
+    prefetch = row_access.Prefetch(level, again=again)
     kernel = reduce_kernels.sum_kernel("sum", width, True, False, prefetch).compiled
     bags(np.ones((1, width), np.float32), np.zeros(1, int), np.array([0, 1]))(kernel, 1, 0)
     return kernel

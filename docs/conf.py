@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not an installed copy
 
 import generate_operators
+import plot_benchmarks
 from sphinx import addnodes
 
 import lodkit
@@ -81,8 +82,14 @@ def read_page(app, docname, source):
         source[0] = "```{include} ../CHANGELOG.md\n```\n"
     if docname == "index" and (ASV / "index.html").exists():
         source[0] += '- <a href="asv/index.html">Speed over time</a>: every benchmark, commit by commit\n'
+    if figure := plot_benchmarks.draw(docname.removeprefix("benchmarks/")):
+        heading, _, rest = source[0].partition("\n\n")
+        picture = f"![Speedups over the best peer, by family]({figure})"
+        source[0] = f"{heading}\n\n{picture}\n\nA dot is a measurement, a bar the geometric mean.\n\n{rest}"
     if docname in ("index", "api", "decisions/index"):
         source[0] = with_trees(source[0])
+    if docname == "benchmarks":
+        source[0] += tree([f"benchmarks/{name}" for name in plot_benchmarks.NAMES], ":hidden:")
     if docname == "operators":
         source[0] += tree([f"operators/{group.page}" for group in generate_operators.GROUPS], ":hidden:")
     if docname == "api/torch" and not importlib.util.find_spec("torch"):

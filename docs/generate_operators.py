@@ -13,6 +13,7 @@ import typing
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not an installed copy
 
 import lodkit
+from lodkit.registry.searching import find_words
 
 DOCS = pathlib.Path(__file__).parent
 
@@ -161,6 +162,12 @@ def described(op):
     return [f"```text\n{signature(op)}\n```", "", summary(op)]
 
 
+def searched(op):
+    """What a page has for searches: what other libraries and tasks call an operator."""
+    words = find_words(op)
+    return ["", f"Elsewhere: {words}."] if words else []
+
+
 def page(group, body=described):
     """Return the page of a group; ``body(op)`` gives the lines below an operator's heading."""
     names = names_on(group.page)
@@ -171,7 +178,7 @@ def page(group, body=described):
         *links, last = [seen(name) for name in group.see]
         lines += ["", f"See also {' and '.join(filter(None, [', '.join(links), last]))}."]
     for name in forward:
-        lines += ["", f"## {name}", "", *body(lodkit.OPS[name])]
+        lines += ["", f"## {name}", "", *body(lodkit.OPS[name]), *searched(lodkit.OPS[name])]
     if gradients:
         lines += ["", "## Gradients", "", "Operators too, which a [tape](../gradients.md) calls."]
     for name in gradients:

@@ -1,20 +1,42 @@
-"""Write the tables of benchmarks.md from benchmarks.json and benchmarks_gpu.json, records of ``compare.py --json``.
+"""Write benchmarks.md and a page for each machine from the records of ``compare.py --json``.
 
 python docs/render_benchmarks.py
 """
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 import pathlib
+import re
 
 HERE = pathlib.Path(__file__).parent
-PAGE = HERE / "benchmarks.md"
+PAGE, PAGES = HERE / "benchmarks.md", HERE / "benchmarks"
 COSTS, END_OF_COSTS = "<!-- costs: docs/render_benchmarks.py writes them -->\n", "<!-- end of costs -->\n"
-START, END = "<!-- figures: docs/render_benchmarks.py writes them -->\n", "<!-- end of figures -->\n"
-GPU_START, GPU_END = "<!-- gpu: docs/render_benchmarks.py writes them -->\n", "<!-- end of gpu -->\n"
+START, END = "<!-- machines: docs/render_benchmarks.py writes them -->\n", "<!-- end of machines -->\n"
 GPU_HEAD = "| work | lodkit | of a copy | best peer | ratio | otherwise | ratio |\n|---|---|---|---|---|---|---|\n"
 HEADS = "| work | lodkit, {0} | best peer | ratio | lodkit, {1} | best peer | ratio |\n|---|---|---|---|---|---|---|\n"
+
+#: Sections of a page, each with what the names of its records match; the first that matches takes a record.
+FAMILIES = (
+    ("Small calls", r"sequences of \d+, width|^(sgd|adagrad) 10 rows|^import$"),
+    ("Many tables in one call", r"^(embedding_bags|Features)"),
+    ("Compressed tables", r"\d bits|^weighted bags"),
+    ("Fused updates of bags", r"^embedding_bag_\w+,"),
+    ("Bags and look-ups", r"^(embedding_bag|bags|lookup_table)\b"),
+    ("PyTorch and Arrow", r"^(bridge|module|training step|Arrow)"),
+    ("Optimizers", r"dense gradient|as the dense|rows, \d+ wide|rows of a table|SelectedRows|rows, fused$|^sgd \d"),
+    ("Attention", r"attention"),
+    ("Recurrent layers", r"^(lstm|gru)"),
+    ("Tagging, CTC, edit distance", r"^(crf|ctc|edit|word)"),
+    ("Reductions of sequences and segments", r"^(sequence_pool|sequence_softmax|fused|(sum|mean|max|logsumexp) by)"),
+    ("Elements of rows", r"^(layer_norm|softmax|gelu|silu|sigmoid|relu|binary|cross)"),
+    ("Structure", r""),
+)
+
+#: Labels of what is a part of a call.
+PARTS = {"numpy", "pyarrow's calls", "from_offsets alone", "numpy, the bare product"}
 
 #: What is done, the record's name, and whose time it is.
 TYPICAL = (
@@ -51,12 +73,13 @@ def cells(row):
     return [own, f"{label} {shown(theirs)}", f"{theirs / mine:.2f}"]
 
 
-def table_of(rows):
-    """The table of one kind of CPU: a line for each work, in the order of the records."""
+def table_of(rows, newest):
+    """A line for each work, in the order of the records; one that was recorded before the newest says when."""
     found = {(row["name"], row["threads"]): row for row in rows}
     lines = []
-    for name in dict.fromkeys(row["name"] for row in rows):
-        parts = [name, *cells(found.get((name, 1))), *cells(found.get((name, 2)))]
+    for name, row in {row["name"]: row for row in rows}.items():
+        named = name if row["date"] == newest else f"{name} (of {row['date']})"
+        parts = [named, *cells(found.get((name, 1))), *cells(found.get((name, 2)))]
         lines.append("".join(f"| {part} " if part else "| " for part in parts) + "|\n")
     return HEADS.format("1 thread", "2 threads") + "".join(lines)
 
@@ -68,11 +91,53 @@ def costs(rows):
     return f"| one thread, {rows[0]['cpu']} | time |\n|---|---|\n" + "".join(lines)
 
 
-def section(cpu, rows):
-    dates, versions = sorted({row["date"] for row in rows}), rows[-1]["versions"]
+def family_of(row):
+    """The section of a record."""
+    return next(title for title, words in FAMILIES if re.search(words, row["name"]))
+
+
+def by_family(rows):
+    """Family -> its records, in the order of ``FAMILIES``; without those that have none."""
+    found = {title: [] for title, _ in FAMILIES}
+    for row in rows:
+        found[family_of(row)].append(row)
+    return {title: rows for title, rows in found.items() if rows}
+
+
+def speedup(row):
+    """Time of the best peer over lodkit's; None without a peer. Other ways of lodkit and parts of a call are none, nor
+    are padded batches of attention, which a loop over the sequences beats.
+    """
+    (_, (mine, _)), *others = row["times"].items()
+    peers = [theirs for label, (theirs, _) in others if not label.startswith("lodkit") and label not in PARTS]
+    if family_of(row) == "Attention" and "torch by sequence" not in row["times"]:
+        return None
+    return min(peers) / mine if peers else None
+
+
+def speedups(rows, threads):
+    """Speedups of the records of so many threads that have a peer."""
+    return [x for row in rows if row["threads"] == threads and (x := speedup(row)) is not None]
+
+
+def summary(rows):
+    """What a family has: its mean and least speedup, by one thread and by two."""
+    parts = []
+    for threads in (1, 2):
+        found = speedups(rows, threads)
+        mean = math.exp(sum(map(math.log, found)) / len(found)) if found else None
+        parts += [f"{mean:.2f}", f"{min(found):.2f}"] if found else ["", ""]
+    return parts
+
+
+def machine_page(cpu, rows):
+    """The page of one kind of CPU: how it was measured, and the tables of all families."""
+    newest, versions = max(row["date"] for row in rows), rows[-1]["versions"]
     used = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "lodkit")
-    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    return f"### {cpu}\n\nMeasured {when},\nwith {used}.\n\n{table_of(rows)}"
+    measured = f"Measured {newest}, with {used}. A row with a date is older, and so was its kernel."
+    back = "[Benchmarks](../benchmarks.md) says how to read these tables, and what was compared."
+    tables = [f"## {title}\n\n{table_of(part, newest)}" for title, part in by_family(rows).items()]
+    return "\n".join([f"# Benchmarks on {cpu}\n", f"{measured} {back}\n", *tables])
 
 
 def gpu_cells(row):
@@ -87,35 +152,64 @@ def gpu_cells(row):
     return found + [""] * (7 - len(found))
 
 
-def gpu_section(gpu, rows):
+def gpu_page(gpu, rows):
+    """The page of one kind of GPU."""
     used = ", ".join(f"{name} {version}" for name, version in rows[-1]["versions"].items() if name != "lodkit")
     lines = ["".join(f"| {part} " if part else "| " for part in gpu_cells(row)) + "|\n" for row in rows]
     copy = f"a copy reads and writes {rows[-1]['copy_speed']} TB/s"
-    return f"### {gpu}\n\nMeasured {rows[-1]['date']}; {copy}; with {used}.\n\n{GPU_HEAD}{''.join(lines)}"
+    measured = f"Measured {rows[-1]['date']}; {copy}; with {used}."
+    back = "[Benchmarks](../benchmarks.md#gpus) says how to read this table."
+    return f"# Benchmarks on {gpu}\n\n{measured} {back}\n\n{GPU_HEAD}{''.join(lines)}"
 
 
-def with_gpus(page):
-    """The page, with the tables of every GPU."""
-    records = json.loads((HERE / "benchmarks_gpu.json").read_text())
-    gpus = dict.fromkeys(row["gpu"] for row in records)
-    sections = [gpu_section(gpu, [row for row in records if row["gpu"] == gpu]) for gpu in gpus]
-    before, rest = page.split(GPU_START)
-    return before + GPU_START + "\n" + "\n".join(sections) + "\n" + GPU_END + rest.split(GPU_END)[1]
+def page_name(machine):
+    """Name of a machine's page, without its ending."""
+    return re.sub(r"\W+", "-", machine.lower())
+
+
+@functools.cache
+def machines(file, key):
+    """Machine -> its records, of a file of them."""
+    found: dict[str, list] = {}
+    for row in json.loads((HERE / file).read_text()):
+        found.setdefault(row[key], []).append(row)
+    return found
+
+
+def cpus():
+    """CPU, by LLVM's name -> its records."""
+    return machines("benchmarks.json", "cpu")
+
+
+def gpus():
+    """GPU -> its records."""
+    return machines("benchmarks_gpu.json", "gpu")
+
+
+def links():
+    """The table of all families and CPUs, and the list of pages."""
+    lines = []
+    for cpu, rows in cpus().items():
+        for title, part in by_family(rows).items():
+            if any(found := summary(part)):
+                lines.append("".join(f"| {x} " if x else "| " for x in (cpu, title, *found)) + "|\n")
+    head = "| CPU | family | mean, 1 thread | least | mean, 2 threads | least |\n|---|---|---|---|---|---|\n"
+    pages = [f"- [{name}](benchmarks/{page_name(name)}.md)\n" for name in (*cpus(), *gpus())]
+    return "".join(pages) + "\n" + head + "".join(lines)
 
 
 def render():
-    """The page, with the tables of the records."""
-    records = json.loads((HERE / "benchmarks.json").read_text())
+    """The front page, with what typical calls cost and the table of all families."""
     before, rest = PAGE.read_text().split(START)
-    cpus = dict.fromkeys(row["cpu"] for row in records)
-    sections = [section(cpu, [row for row in records if row["cpu"] == cpu]) for cpu in cpus]
     head, tail = before.split(COSTS)[0], before.split(END_OF_COSTS)[1]
-    newest = [row for row in records if row["cpu"] == next(iter(cpus))]
-    before = head + COSTS + "\n" + costs(newest) + "\n" + END_OF_COSTS + tail
-    return with_gpus(before + START + "\n" + "\n".join(sections) + "\n" + END + rest.split(END)[1])
+    before = head + COSTS + "\n" + costs(next(iter(cpus().values()))) + "\n" + END_OF_COSTS + tail
+    return before + START + "\n" + links() + "\n" + END + rest.split(END)[1]
 
 
 GENERATED = {PAGE: render}
+GENERATED |= {PAGES / f"{page_name(c)}.md": lambda c=c, rows=rows: machine_page(c, rows) for c, rows in cpus().items()}
+GENERATED |= {PAGES / f"{page_name(g)}.md": lambda g=g, rows=rows: gpu_page(g, rows) for g, rows in gpus().items()}
 
 if __name__ == "__main__":
-    PAGE.write_text(render())
+    for file, text in GENERATED.items():
+        file.write_text(text())

@@ -26,6 +26,7 @@ _HOMES = {
     "arrays.numpy_arrays": ("empty",),
     "arrays.bounds": ("bounds_check",),
     "registry": ("Dense", "OPS", "op", "run"),
+    "registry.searching": ("search",),
     "registry.wire": ("DescError",),
     "registry.desc": ("LodTensorDesc", "TensorDesc", "VarDesc", "VarType"),
     "tape": ("Tape", "parameter", "stop_gradient"),
@@ -61,12 +62,9 @@ def __getattr__(name):
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name not in _HOME_OF and name not in _public():
-        import difflib
-
-        near = difflib.get_close_matches(name, _public(), n=3)
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        hint = loading.load(".registry.searching", __name__).suggest_names(name, _public())
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-    if name not in _HOME_OF or name in ("OPS", "Tape", "op", "run", "warmup"):
+    if name not in _HOME_OF or name in ("OPS", "Tape", "op", "run", "search", "warmup"):
         loading.load(".ops", __name__)
     value = getattr(loading.load(f".{_HOME_OF.get(name, 'ops')}", __name__), name)
     globals()[name] = value

@@ -25,8 +25,10 @@ from lodkit import arrays
 from lodkit.kernels.cpu.primitives import device, reduce
 
 if not ALL_TYPES:
-    # Batches that tests take for large share the kernels of small ones, which sum the columns in strips of few widths.
+    # Batches that tests take for large share the kernels of small ones, which sum the columns in strips of two widths:
+    # a kernel takes a second to compile.
     reduce.tuning = reduce.tuning._replace(strip_bytes=0)
+    reduce.WIDTHS, reduce.PACKED_WIDTHS = (4, 1), (4,)
 
 # Compiling makes objects by the million, nearly all of which stay: collecting as often as usual takes a seventh of it.
 gc.set_threshold(100_000, 20, 100)

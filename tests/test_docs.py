@@ -32,7 +32,9 @@ def script(name):
 OPERATORS = {file: text() for file, text in script("generate_operators").GENERATED.items()}
 
 
-@pytest.mark.parametrize("name", ["render_benchmarks", "render_rooms", "render_types", "draw_shrinking_steps"])
+@pytest.mark.parametrize(
+    "name", ["render_benchmarks", "render_rooms", "render_types", "draw_shrinking_steps", "draw_front_page"]
+)
 def test_generated_files_are_current(name):
     for file, text in script(name).GENERATED.items():
         assert file.read_text() == text(), f"{file} is stale: run python docs/{name}.py"

@@ -77,7 +77,7 @@ WRONG = [
     ("find", ([1], [1.0]), {}, lodkit.DTypeError, "queries must be integers, not float64"),
     ("find", ([1], [1]), {"missing_value": 1 << 63}, ValueError, "got 9223372036854775808, which 64 bits"),
     ("find", ([1], [1]), {"missing_value": 0.5}, TypeError, "missing_value must be an integer"),
-    ("merge_id_lists", (), {}, TypeError, "merge_id_lists lacks lists; it takes"),
+    ("merge_id_lists", (), {}, TypeError, "merge_id_lists lacks lists; call"),
     ("merge_id_lists", (np.array([1]),), {}, lodkit.NoKernelError, r"lists=Dense \(wrap it"),
     ("merge_id_lists", (LoDTensor([1]),), {}, lodkit.LoDLevelError, "list 0 has no levels"),
     ("merge_id_lists", (LIST, LoDTensor([1.0], [[1, 0]])), {}, lodkit.DTypeError, "list 1 must be integers"),

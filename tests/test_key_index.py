@@ -10,6 +10,7 @@ import pytest
 
 import lodkit
 from lodkit import Features, LoDMismatchError, Tape
+from lodkit.jit import settings
 
 rng = np.random.default_rng(0)
 
@@ -49,6 +50,17 @@ def test_many_keys_are_read():
         assert features.feature(key).to_list() == [[int(np.flatnonzero(keys == key)[0])]]
     assert Features([], [], [], np.zeros(0, np.int64)).feature(3).to_list() == []
     assert Features([0, 0], [], None, np.zeros(0, np.int64)).feature(3).to_list() == [[], []]
+
+
+def test_blocks_of_examples_are_read(monkeypatch):
+    """Of more examples than a thread copies at once: rows of keys that have entries in some blocks alone."""
+    features = lodkit.concat([irregular(3000), Features([0] * 2100, [], [], np.zeros(0, np.int64)), irregular(900, 1)])
+    for parallel_from in (settings.parallel_from, 1):
+        monkeypatch.setattr(settings, "parallel_from", parallel_from)
+        for key in (5, 2**40, 99):
+            assert features.feature(key).to_list() == expected(features, key)
+        found = lodkit.select_features(features.values, keys=features.keys, feature_keys=[99, 11, -7])
+        assert found.to_list() == [features.feature(key).to_list() for key in (99, 11, -7)]
 
 
 def test_structure_is_kept_and_values_are_not():

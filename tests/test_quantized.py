@@ -179,7 +179,7 @@ ROWS = lodkit.PackedRows(BYTES, bits=8)
         (lambda: lodkit.quantized_embedding_bag(ROWS, BAGS, IDS), lodkit.DTypeError, "weights of type int64"),
         (lambda: lodkit.quantized_embedding_bag(ROWS, BAGS, padding_idx=6), lodkit.RowIndexError, "padding_idx = 6"),
         (lambda: lodkit.quantized_embedding_bag(ROWS, BAGS, pad_value=1e300), ValueError, "no value of float32"),
-        (lambda: lodkit.embedding_bag(BYTES, BAGS), lodkit.DTypeError, "not uint8"),
+        (lambda: lodkit.embedding_bag(ROWS, BAGS), TypeError, "quantized_embedding_bag"),
         (lambda: lodkit.cast(TABLE > 0, dtype="float16"), lodkit.DTypeError, "not bool"),
         (lambda: lodkit.cast(TABLE, dtype="int8"), ValueError, "dtype must be one of"),
     ],

@@ -219,6 +219,21 @@ def test_a_kernel_may_take_several_kinds(monkeypatch):
         count(grad, grad)
 
 
+@pytest.mark.parametrize("rows_first", [True, False])
+def test_a_kernel_of_any_mix_serves_what_no_other_names(monkeypatch, rows_first):
+    monkeypatch.setattr(operators, "OPS", dict(operators.OPS))
+
+    @lodkit.op
+    def mix(*xs: Dense | SelectedRows) -> int:
+        return len(xs)
+
+    kernels = [(lambda *xs: "any", Dense | SelectedRows), (lambda *xs: "rows", SelectedRows)]
+    for function, kinds in reversed(kernels) if rows_first else kernels:
+        function.__annotations__ = {"xs": kinds}
+        mix.kernel("cpu")(function)
+    assert [mix(PARAM, GRAD), mix(PARAM), mix(GRAD)] == ["any", "any", "rows"]
+
+
 def test_select_refuses_what_a_call_refuses():
     for name, inputs in (("sequence_pool", [np.ones(2)]), ("lookup_table", [None, [0]])):
         with pytest.raises((lodkit.NoKernelError, TypeError)) as called:
@@ -251,24 +266,23 @@ def test_reprs_name_the_kernels():
     assert pickle.loads(pickle.dumps(lodkit.sgd)) is lodkit.sgd
 
 
-BAG = "it takes (table: Dense, ids: LoDTensor, weights: Dense | LoDTensor | None = None, /"
-
-
 def test_missing_inputs_are_named():
     table, desc = np.zeros((4, 2)), lodkit.VarDesc.of(np.zeros((4, 2)))
     for call in (lambda: lodkit.embedding_bag(table), lambda: lodkit.embedding_bag.infer(desc)):
-        with pytest.raises(TypeError, match=re.escape(f"embedding_bag lacks ids; {BAG}")):
+        with pytest.raises(TypeError, match=re.escape("embedding_bag lacks ids; call embedding_bag(table, ids)")):
             call()
-    with pytest.raises(TypeError, match=re.escape("lookup_table lacks ids; it takes (table: Dense,")):
+    with pytest.raises(TypeError, match=re.escape("lookup_table lacks ids; call lookup_table(table, ids)")):
         lodkit.lookup_table(table)
     for call in (lodkit.embedding_bag, lodkit.embedding_bag.infer):
-        with pytest.raises(TypeError, match="embedding_bag lacks table, ids; it takes"):
+        with pytest.raises(TypeError, match="embedding_bag lacks table, ids; call"):
             call()
     for call in (lodkit.sum, lodkit.sum.infer):
-        with pytest.raises(TypeError, match="sum lacks xs; it takes"):
+        with pytest.raises(TypeError, match=r"sum lacks xs; call sum\(\*xs\)"):
             call()
     for call in (lambda: lodkit.relu(table, table), lambda: lodkit.relu.infer(desc, desc)):
-        with pytest.raises(TypeError, match=re.escape("relu takes (x: Dense, /) -> Dense, got 2 inputs")):
+        with pytest.raises(
+            TypeError, match=re.escape("relu takes 1 input, relu(x), got 2 inputs; it has no attributes")
+        ):
             call()
 
 

@@ -22,6 +22,13 @@ def test_one_version():
     assert importlib.metadata.version("lodkit") == lodkit.__version__
     assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == lodkit.__version__
     assert f"version = {{{lodkit.__version__}}}" in (ROOT / "docs" / "citation.md").read_text()
+    assert f"\nversion: {lodkit.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_pull_requests_run_on_every_python_that_is_named():
+    named = [line.rpartition(" ")[2] for line in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", line)]
+    workflow = (ROOT / ".github" / "workflows" / "pull-request.yml").read_text()
+    assert re.findall(r'"(3\.\d+)"', re.search(r"python: \[(.*)\]", workflow)[1]) == named
 
 
 def test_types_are_in_the_package():

@@ -13,7 +13,7 @@ import lodkit
 from lodkit.jit import limits, settings, simd
 from lodkit.jit.tuning import CPUS, Tuning, tuning, tuning_of
 from lodkit.kernels.cpu.primitives import flat_kernels, reduce, reduce_kernels
-from lodkit.kernels.cpu.primitives.reduce_kernels import Prefetch
+from lodkit.kernels.cpu.primitives.row_access import Prefetch
 
 rng = np.random.default_rng(0)
 LENGTHS = rng.integers(0, 200, 40)  # segments of more than a block, and empty ones
@@ -145,6 +145,12 @@ def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypat
     assert reduce.choose_prefetch("sum", 200, True, None) == (Prefetch(), 0, 0)
     monkeypatch.setattr(reduce, "tuning", cpu._replace(cached_level=3))
     assert prefetch_of("sum", 10_000, np.ones((250, 50), np.float32), True) == (Prefetch(3, astride=False), 11, 0)
+    monkeypatch.setattr(reduce, "tuning", cpu._replace(large_rows_ahead=40))
+    wide = np.ones((1000, 64), np.float32)
+    thrice = Prefetch(2, again=True, thrice=True), 40, 20
+    assert [prefetch_of("sum", size, wide, True) == thrice for size in ((1 << 22) - 1, 1 << 22)] == [False, True]
+    others = ("max", 1 << 20, wide, True), ("sum", 1 << 22, wide, False), ("sum", 1 << 22, table, True)
+    assert not any(prefetch_of(*given)[0].thrice for given in others)
 
 
 @pytest.mark.parametrize(("threads", "ahead", "expected"), [(1, 30, (64, 0)), (2, 0, (64, 0)), (2, 30, (30, 18))])
@@ -173,6 +179,7 @@ def test_another_cpu_has_the_default_settings():
         (True, Prefetch(2, again=True), (20, 5)),
         (False, Prefetch(2), (20, 0)),
         (True, Prefetch(2, alternate=True, again=True), (20, 12)),
+        (True, Prefetch(2, again=True, thrice=True), (20, 10)),
     ],
 )
 def test_rows_of_long_segments_are_prefetched(gather, prefetch, ahead, monkeypatch):
@@ -189,6 +196,6 @@ def test_rows_of_long_segments_are_prefetched(gather, prefetch, ahead, monkeypat
         out = np.empty((2, 4), np.float32)
         offsets, given = np.array([0, 299, 300]), (np.float32(0), 0, 4096, 64, *ahead)
         make().py_func(values, ids if gather else reduce.NO_IDS, reduce.NO_WEIGHTS, -1, offsets, *given, out)
-        counts, times = Counter(fetched), 1 + (ahead[1] > 0)
+        counts, times = Counter(fetched), 1 + (ahead[1] > 0) + prefetch.thrice
         assert all(counts[row] >= times for row in range(21, 300 - 64))
         assert set(counts) <= set(range(300))

@@ -10,6 +10,7 @@ import typing
 
 import numpy as np
 
+from ..base.suggesting import suggest_nearest
 from .tensors import array_of, is_cpu_tensor
 
 MAX_INT64 = (1 << 63) - 1
@@ -102,6 +103,8 @@ class Check:
 
     def error(self, value):
         text = f"{self.operator}: {self.name} must be {self.expected}, got {value!r:.200}"
+        if isinstance(value, str) and self.choices:
+            text += suggest_nearest(value, self.choices)
         if is_integer(value) and "integer" in self.expected and abs(int(value)) > MAX_INT64:
             return ValueError(f"{text}, which 64 bits do not hold")
         kinds = tuple(map(type, self.choices or ()))

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from .binding import explain_binding, is_unbound
 from .errors import LodkitError
 
 P = ParamSpec("P")
@@ -40,6 +41,14 @@ def shorten(error):
     _cut(error, frames)
     if error.__cause__ is not None:
         _cut(error.__cause__, _frames(error.__cause__))
+
+
+def restate(error, clear):
+    """Give an error the message of another of its type; return whether it has. Its traceback gets no frame by that."""
+    if type(error) is not type(clear) or full():
+        return False
+    error.args, error._lodkit_raised = clear.args, True
+    return True
 
 
 def _frames(error):
@@ -89,6 +98,8 @@ def surface(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except Exception as error:
+            if is_unbound(error) and not restate(error, clear := explain_binding(function, args, kwargs)):
+                raise clear from error
             shorten(error)
             raise
 

@@ -13,6 +13,7 @@ from numba import config
 # Four cache lines.
 WIDE_ROW_BYTES = 256
 SHARED = 384  # bytes of a row of six
+LARGE_CALL = 1 << 22  # numbers that a call reads by ids: half of a third level of 32 MiB in float32
 FIRST_LEVEL = 32 << 10  # bytes of a table that needs no prefetch
 
 
@@ -35,6 +36,9 @@ class Tuning(NamedTuple):
         stops all that is behind it.
     wide_second_distance : int
         The same, of rows of four cache lines and more.
+    large_rows_ahead : int
+        Rows between a prefetch and the use of a row of four cache lines and more, where a call reads ``LARGE_CALL``
+        numbers by ids: it is asked for again at half of that, and at an eighth. 0 for the prefetches of other calls.
     shared_rows_ahead : int
         Rows between a prefetch and its use where several threads read rows of ``SHARED`` bytes and more by ids: of
         every second cache line of a row, and of all lines again. 0 for the prefetches of one thread.
@@ -77,6 +81,7 @@ class Tuning(NamedTuple):
     rows_ahead: int = 64
     second_distance: int = 0
     wide_second_distance: int = 0
+    large_rows_ahead: int = 0
     shared_rows_ahead: int = 0
     single_rows_ahead: int = 0
     cached_rows_ahead: int = 0
@@ -162,17 +167,19 @@ CPUS = {
         mid_bytes=8 << 20,
     ),
     # The first level is slower by a third. To ask again 16 rows ahead takes 0.8 of the time with 16 and 32 columns by
-    # uniform ids, 0.8 to 1.0 by Zipf ids; rows of 64 columns, asked for 64 rows ahead and again 32, 0.89 to 0.98 of the
-    # time of 96 and 16. Rows in order, 16 ahead and not 96: 0.85 with 64 and 128 columns, 0.75 with 32. In tables of up
-    # to a quarter of the third level, all lines 16 rows ahead into the first level take 0.65 to 0.85 of the time that
-    # two prefetches into the second take; tables of 16 MB of 8 columns would take 2. Bags of one id of 16 columns out
-    # of the caches, 32 ahead into the first level: 0.85.
+    # uniform ids, 0.8 to 1.0 by Zipf ids; rows of 64 columns, asked for 64 rows ahead and again 16, 0.84 to 0.9 of the
+    # time of 64 and 32 where 5,000 ids come again, 0.95 to 1.0 by fresh ones. Rows in order, 16 ahead and not 96: 0.85
+    # with 64 and 128 columns, 0.75 with 32. In tables of up to a quarter of the third level, all lines 16 rows ahead
+    # into the first level take 0.65 to 0.85 of the time that two prefetches into the second take; tables of 16 MB of 8
+    # columns would take 2. Bags of one id of 16 columns out of the caches, 32 ahead into the first level: 0.85. Wide
+    # rows that a large call asks for three times: 0.87 to 0.96.
     "znver4": Tuning(
         bytes_ahead=48 << 10,
         wide_bytes_ahead=16 << 10,
         rows_ahead=128,
         second_distance=16,
-        wide_second_distance=32,
+        wide_second_distance=16,
+        large_rows_ahead=64,
         single_rows_ahead=32,
         cached_rows_ahead=16,
         cached_level=3,

@@ -185,6 +185,7 @@ def batches(t: T, *, size: int, seed: int | np.random.Generator | None = None, b
 def batches(
     t: T, *labels: Any, size: int, seed: int | np.random.Generator | None = None, bucket: bool = False
 ) -> Iterator[tuple[T, *tuple[Any, ...]]]: ...
+@surface
 def batches(t, *labels, size, seed=None, bucket=False):
     """Yield shuffled mini-batches that cover every sequence once.
 

@@ -8,6 +8,8 @@ Such a name is no attribute: ``hasattr`` is False, and reading it raises an Attr
 from __future__ import annotations
 
 import copy
+import functools
+import sys
 from typing import Any, Self
 
 from ..arrays.recorded import track
@@ -25,8 +27,8 @@ class MissingName:
 
     def __get__(self, instance, owner):
         article = "" if owner.__name__.endswith("s") else "a "
-        suggestions = ", ".join(f"{call} ({what})" if what else call for call, what in self.suggestions.items())
-        raise AttributeError(f"{article}{owner.__name__} has no {self.name!r}; what does it: {suggestions}")
+        calls = write_calls(self.suggestions, self.name)
+        raise AttributeError(f"{article}{owner.__name__} has no {self.name!r}; what does it: {calls}")
 
 
 def suggest(table):
@@ -35,17 +37,35 @@ def suggest(table):
     def decorate(cls):
         for names, calls in table.items():
             for name in names.split():
-                setattr(cls, name, MissingName(name, {c.replace("NAME", name): what for c, what in calls.items()}))
-        cls.__dir__ = _names
+                setattr(cls, name, MissingName(name, calls))
+        cls.__dir__ = _list_names
         return cls
 
     return decorate
 
 
-def _names(self):
-    """The names of an object, without those that only raise."""
-    absent = {name for cls in type(self).__mro__ for name, x in vars(cls).items() if isinstance(x, MissingName)}
-    return sorted(set(object.__dir__(self)) - absent)
+def list_missing(cls):
+    """Return the names of a class that only raise."""
+    return {name for base in cls.__mro__ for name, x in vars(base).items() if isinstance(x, MissingName)}
+
+
+def _list_names(self):
+    """Return the names of an object, without those that only raise."""
+    if "IPython.utils.generics" in sys.modules:  # its completer asks this, and then the class
+        _teach_completer(sys.modules["IPython.utils.generics"].complete_object, type(self))  # type: ignore[arg-type]
+    return sorted(set(object.__dir__(self)) - list_missing(type(self)))
+
+
+@functools.cache
+def _teach_completer(complete_object, cls):
+    """Have IPython's completer leave out what only raises, which it finds by the class of an object."""
+    absent = list_missing(cls)
+    complete_object.register(cls, lambda _, names: [name for name in names if name not in absent])
+
+
+def write_calls(calls, name):
+    """Return calls, each with what it gives, as text."""
+    return ", ".join(f"{call} ({what})" if what else call for call, what in calls.items()).replace("NAME", name)
 
 
 #: Names that a class lacks -> calls, each with what it gives; NAME is the name.
@@ -119,7 +139,100 @@ LOD_TENSOR = {
     "flat_values data": {"t.values": ""},
     "ragged_rank depth nlevels": {"t.lod_level": ""},
     "to_pandas": {"pd.Series(t.to_list())": ""},
+    "from_row_splits from_nested_row_splits from_jagged": {"LoDTensor.from_offsets(values, offsets)": "row splits"},
+    "from_row_lengths from_nested_row_lengths": {"LoDTensor.from_lengths(values, *lengths)": "row lengths"},
+    "from_value_rowids": {"LoDTensor.from_segment_ids(values, segment_ids)": "row ids"},
+    "from_row_starts": {"LoDTensor.from_offsets(values, [*starts, len(values)])": ""},
+    "from_row_limits": {"LoDTensor.from_offsets(values, [0, *limits])": ""},
+    "from_uniform_row_length": {"LoDTensor.from_uniform(values.reshape(-1, length))": ""},
+    "from_list from_lists from_iter from_pylist from_array_list": {"LoDTensor.from_nested(lists)": ""},
+    "from_numpy from_array": {
+        "LoDTensor(values, lengths)": "rows end to end",
+        "LoDTensor.from_uniform(array)": "sequences of one length",
+    },
+    "from_dense from_tensor": {
+        "LoDTensor.from_padded(array, lengths[0])": "padded sequences",
+        "LoDTensor.from_uniform(array)": "of one length",
+    },
+    "from_pandas": {"LoDTensor.from_nested(lists)": "a Series of lists, too"},
+    "from_packed_sequence": {"LoDTensor.from_torch(packed)": ""},
 }
+
+#: Functions of NumPy that are no members -> calls; the others are those of the name in ``LOD_TENSOR``.
+FUNCTIONS = {
+    "concatenate vstack append": {
+        "lodkit.concat([t, u])": "the sequences of both",
+        "lodkit.sequence_concat(t, u)": "the i-th with the i-th",
+        "t.with_values(lodkit.concat_columns(t.values, u.values))": "side by side, row by row",
+    },
+    "hstack column_stack": {
+        "t.with_values(lodkit.concat_columns(t.values, u.values))": "side by side, row by row",
+        "lodkit.concat([t, u])": "the sequences of both",
+    },
+    "stack dstack": {"lodkit.concat([t, u])": "the sequences of both", "np.stack([t.values, u.values])": "of all rows"},
+    "zeros_like ones_like empty_like full_like": {"t.with_values(np.zeros_like(t.values))": "of the same structure"},
+    "array_equal array_equiv": {"t.equals(u)": "structure and values"},
+    "allclose isclose": {"t.same_lod(u) and np.allclose(t.values, u.values)": "structure and values"},
+    "split": {"lodkit.split(t, 2)": "parts of a batch", "np.split(t.values, 3)": "of all rows"},
+    "take compress delete extract": {"t[[1, 0]]": "sequences by number", "t[mask]": "by a mask"},
+    "tile repeat": {"t[[0, 0, 1, 1]]": "sequences", "lodkit.sequence_expand(t, u)": "as often as another one is long"},
+    "bincount histogram digitize": {"np.bincount(t.values)": "of all rows"},
+    "isin in1d": {
+        "lodkit.sequence_contains(t, tokens=[1])": "of each sequence",
+        "t.with_values(np.isin(t.values, [1]))": "of each element",
+    },
+    "diff gradient ediff1d": {"[np.diff(s) for s in t.sequences()]": "of each sequence"},
+    "nonzero flatnonzero argwhere": {"np.flatnonzero(t.values)": "rows", "t.segment_ids()": "the sequence of each row"},
+    "einsum tensordot inner": {"lodkit.fc(t, weight)": "each row times a matrix", "t.values": "all rows"},
+    "save savez savetxt": {"lodkit.save('t.npz', t)": "and lodkit.load"},
+    "searchsorted": {"np.searchsorted(np.sort(t.values), 1)": "of all rows"},
+    "roll": {"lodkit.sequence_slice(t, 1)": "each sequence from its second row on"},
+}
+#: NumPy's other names of functions.
+SAME_FUNCTIONS = {
+    "amax": "max",
+    "amin": "min",
+    "average": "mean",
+    "nansum": "sum",
+    "nanmax": "max",
+    "nanmin": "min",
+    "expand_dims": "unsqueeze",
+    "moveaxis": "transpose",
+    "rollaxis": "transpose",
+    "percentile": "quantile",
+    "nanmedian": "median",
+    "partition": "topk",
+    "argpartition": "topk",
+    "fliplr": "flip",
+    "flipud": "flip",
+    "lexsort": "argsort",
+    "ndim": "dim",
+    "vdot": "dot",
+    "cumprod": "prod",
+    "around": "round",
+    "nanstd": "std",
+    "nanvar": "var",
+    "broadcast_to": "expand",
+    "apply_along_axis": "apply",
+    "apply_over_axes": "apply",
+    "vectorize": "apply",
+    "array_str": "tolist",
+    "copyto": "fill_",
+}
+#: What a LoDTensor has, and NumPy calls as a function.
+MEMBERS = {"copy": "t.copy()", "shape": "t.shape"}
+
+
+def write_function(name):
+    """Return what does for a LoDTensor what a function of NumPy does for an array, as text."""
+    if name in MEMBERS:
+        return f"what does it: {MEMBERS[name]}"
+    for table, known in ((FUNCTIONS, name), (LOD_TENSOR, SAME_FUNCTIONS.get(name, name))):
+        for names, calls in table.items():
+            if known in names.split():
+                return f"what does it: {write_calls(calls, known)}"
+    return "use t.with_values(f(t.values)) (row by row), [f(s) for s in t.sequences()] (one by one), or t.to_padded()"
+
 
 SELECTED_ROWS = {
     "sum mean max min std var prod any all": {

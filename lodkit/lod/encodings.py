@@ -25,7 +25,7 @@ from ..arrays.objects import refuse_objects
 from ..arrays.recorded import is_on_tape, plain_view, track
 from ..arrays.tensors import check_storage
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
-from ..base.errors import LoDError, SegmentIdError
+from ..base.errors import DTypeError, LoDError, SegmentIdError
 from ..base.tracebacks import surface
 from . import levels as _levels
 from .elsewhere import Familiar
@@ -119,6 +119,12 @@ class Conversions(Familiar, Members):
             if pad_value is None:
                 raise TypeError("from_padded needs lengths or pad_value= to tell data from padding")
             lengths = _data_lengths(padded, load_compiled("padded").padding_of(pad_value, padded.dtype))
+        shape = getattr(lengths, "shape", ())
+        if len(shape) == 2 and str(getattr(lengths, "dtype", "")).endswith("bool"):
+            raise DTypeError(
+                f"from_padded: lengths is a mask of shape {tuple(shape)}; where data comes first pass its sums, "
+                "lengths.sum(axis=1)"
+            )
         offsets = _levels.level_offsets(lengths, "lengths")
         if len(offsets) - 1 != count:
             raise LoDError(f"from_padded: {len(offsets) - 1} lengths for {count} padded sequences; give one for each")

@@ -28,6 +28,7 @@ from ..arrays.sizes import memory_for
 from ..arrays.types import Array, Integer, Values
 from ..base.errors import DeviceError, LoDError, LodkitError, LoDLevelError, RowIndexError
 from ..base.tracebacks import shorten
+from .index_advice import advise_on_mask, advise_on_parts, advise_on_writing
 from .large import is_size, needs_memory
 from .levels import freeze, load_compiled
 from .members import Members
@@ -127,6 +128,9 @@ class Indexing(Members):
             shorten(error)
             raise
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError(advise_on_writing(self, key))
+
     def __iter__(self) -> Iterator[Values]:
         if not self._lod:
             return iter(self._values)
@@ -188,7 +192,7 @@ class Indexing(Members):
             if len(key) == 1:
                 return self[key[0]]
             if self._lod:
-                raise IndexError(f"index t[{key[0]!r:.200}, ...]: integers come first, as in t[i, j] and t[i, a:b]")
+                raise IndexError(advise_on_parts(self, key))
             return _index_values(self._values, key, "values")
         part, rest = self._part(key[:depth]), key[depth:]
         return _index_values(part, rest, f"the part at {key[:depth]}") if rest else part
@@ -282,6 +286,8 @@ def _check_index(i, count, level, branch):
     if isinstance(i, bool | np.bool_):
         raise TypeError(f"{i!r} is not a sequence index; select by mask with an array of {count} booleans")
     if not is_integer(i):
+        if isinstance(i, Indexing):
+            raise TypeError(advise_on_mask(i))
         raise TypeError(
             f"{i!r} is not a sequence index; use integers, slices, arrays of integers or of {count} booleans"
         )

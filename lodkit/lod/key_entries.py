@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import Numbers, compile_typed, lower_bound
+from ..jit import Numbers, Table, compile_typed, lower_bound, parallel_kernel, prange, simd
+from .copy_runs import as_bytes
 
 #: Most different keys that are found by insertion; more of them NumPy sorts.
 MOST_INSERTED = 1024
+#: Examples that a thread copies at once.
+BLOCK = 1024
 
 
 def find_distinct(keys, offsets):
@@ -40,10 +43,10 @@ def _insert_keys(keys: Numbers, period: int, distinct: Numbers):
     return count
 
 
-def sort_entries(keys, distinct, offsets, rows, bounds, examples, starts, stops):
+def sort_entries(keys, distinct, offsets, rows, bounds, entries):
     """Fill the bounds of each key, zeros before, and its entries."""
     numbers, after = np.empty(len(keys), np.int64), np.zeros(len(distinct), np.int64)
-    _sort_entries.code(keys, distinct, offsets, rows, numbers, after, bounds, examples, starts, stops)
+    _sort_entries.code(keys, distinct, offsets, rows, numbers, after, bounds, entries)
 
 
 @compile_typed
@@ -55,9 +58,7 @@ def _sort_entries(
     numbers: Numbers,
     after: Numbers,
     bounds: Numbers,
-    examples: Numbers,
-    starts: Numbers,
-    stops: Numbers,
+    entries: Table,
 ):
     """Count the entries of each key, then put them in the order of keys. ``after`` is the key that came after each."""
     before = 0
@@ -74,52 +75,52 @@ def _sort_entries(
         for i in range(offsets[e + 1] - 1, offsets[e] - 1, -1):
             bounds[numbers[i]] -= 1
             at = bounds[numbers[i]]
-            examples[at], starts[at], stops[at] = e, rows[i], rows[i + 1]
+            entries[at, 0], entries[at, 1], entries[at, 2] = e, rows[i], rows[i + 1]
 
 
 def lay_out(index, wanted, examples):
-    """Offsets and runs of ``KeyIndex.select``, for the numbers of keys; -1 for one that has no entries."""
-    bounds = index.bounds
-    runs = np.empty((3, _count_entries.code(wanted, bounds)), np.int64)
+    """Offsets of ``KeyIndex.select``, for the numbers of keys."""
     offsets = np.empty(len(wanted) * examples + 1, np.int64)
-    _lay_out.code(wanted, bounds, index.examples, index.starts, index.stops, examples, offsets, *runs)
-    return offsets, *runs
+    _lay_out.code(wanted, index.bounds, index.entries, examples, offsets)
+    return offsets
 
 
 @compile_typed
-def _count_entries(wanted: Numbers, bounds: Numbers):
-    count = 0
-    for number in wanted:
-        if number >= 0:
-            count += bounds[number + 1] - bounds[number]
-    return count
-
-
-@compile_typed
-def _lay_out(
-    wanted: Numbers,
-    bounds: Numbers,
-    of_entries: Numbers,
-    first_rows: Numbers,
-    last_rows: Numbers,
-    examples: int,
-    offsets: Numbers,
-    starts: Numbers,
-    stops: Numbers,
-    to: Numbers,
-):
-    """Fill the offsets and runs of ``lay_out``."""
-    run, end = 0, 0
+def _lay_out(wanted: Numbers, bounds: Numbers, entries: Table, examples: int, offsets: Numbers):
+    """Fill the offsets of ``lay_out``."""
+    at, end = 0, 0
     for w in range(len(wanted)):
-        at, last, number = w * examples, (w + 1) * examples, wanted[w]
-        for entry in range(bounds[number] if number >= 0 else 0, bounds[number + 1] if number >= 0 else 0):
-            while at <= w * examples + of_entries[entry]:
-                offsets[at] = end
+        number = wanted[w]
+        for i in range(bounds[number] if number >= 0 else 0, bounds[number + 1] if number >= 0 else 0):
+            entry = entries[np.uint64(i)]
+            while at <= w * examples + entry[0]:
+                offsets[np.uint64(at)] = end
                 at += 1
-            starts[run], stops[run], to[run] = first_rows[entry], last_rows[entry], end
-            end += stops[run] - starts[run]
-            run += 1
-        while at < last:
+            end += entry[2] - entry[1]
+        while at < (w + 1) * examples:
             offsets[at] = end
             at += 1
     offsets[len(offsets) - 1] = end
+
+
+def copy_entries(index, wanted, offsets, source, out):
+    """``KeyIndex.copy_rows``, for the numbers of keys."""
+    if out.nbytes:
+        examples, size = len(index.lod[0]) - 1, out.nbytes // len(out)
+        source, target = as_bytes(source, out.dtype), np.frombuffer(out, np.uint8)
+        _copy_entries(out.size, source, wanted, index.bounds, index.entries, offsets, examples, size, BLOCK, target)
+
+
+@parallel_kernel
+def _copy_entries(source, wanted, bounds, entries, offsets, examples, size, block, out):
+    """Copy the rows of a block of examples of a key, of which threads share many."""
+    blocks = (examples + block - 1) // block
+    for c in prange(len(wanted) * blocks):
+        w, first = c // blocks, c % blocks * block
+        number, row = wanted[w], offsets[w * examples + first]
+        own = entries[bounds[number] : bounds[number + 1]] if number >= 0 else entries[:0]
+        start, stop = lower_bound(own[:, 0], first), lower_bound(own[:, 0], first + block)
+        for i in range(np.uint64(start), np.uint64(stop)):
+            count = own[i, 2] - own[i, 1]
+            simd.copy(out, row * size, source, own[i, 1] * size, count * size)
+            row += count

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..arrays import from_lists, is_integer, plain_array
 from ..arrays.sizes import total_size
+from ..base.binding import explain_binding, is_unbound
 from ..base.errors import DTypeError, LoDError, LodkitError, SizeError
-from ..base.tracebacks import shorten
+from ..base.tracebacks import restate, shorten
 
 F = TypeVar("F", bound=Callable)
 
@@ -34,6 +35,8 @@ def needs_memory(function: F) -> F:
         try:
             return function(*args, **kwargs)
         except Exception as error:
+            if is_unbound(error) and not restate(error, clear := explain_binding(function, args, kwargs)):
+                raise clear from error
             if isinstance(error, LodkitError) or not is_size(error):
                 shorten(error)
                 raise

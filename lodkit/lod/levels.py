@@ -100,18 +100,22 @@ def format_short(numbers):
     return f"[{shown}, ... {len(numbers)} in all]" if len(numbers) > _SHOWN else f"[{shown}]"
 
 
-def _vector(numbers, where, remedy=""):
+def _vector(numbers, where, remedy="", levels=None):
     if not is_tensor(numbers) and not np.iterable(numbers):  # PyTorch makes a list of it
-        raise LoDError(f"{where} is {numbers!r}, not a list; give one list per level: [[3, 1, 2]]")
+        flat = levels is not None and not any(map(np.iterable, levels))
+        example = f"[{format_short(levels)}]" if flat else "[[3, 1, 2]]"
+        raise LoDError(f"{where} is {numbers}, not a list; give one list per level{remedy or f': {example}'}")
     numbers = integers(numbers, where)
     if numbers.ndim != 1:
-        raise LoDError(f"{where} has shape {numbers.shape}; a level is one-dimensional{remedy}")
+        deep = "; take a pair of brackets away" if numbers.ndim == 2 and len(numbers) == 1 else ""
+        raise LoDError(f"{where} has shape {numbers.shape}; a level is one-dimensional{remedy or deep}")
     return numbers
 
 
 def _list_levels(levels, name):
     if not np.iterable(levels):
-        raise LoDError(f"{name} is {levels!r}, not a list of levels; give one list per level: [[3, 1, 2]]")
+        example = f"[[{levels}]]" if isinstance(levels, int) else "[[3, 1, 2]]"
+        raise LoDError(f"{name} is {levels!r:.80}, not a list of levels; give one list per level: {example}")
     if isinstance(levels, np.ndarray) and levels.ndim and len(levels) > MOST_LEVELS:
         raise LoDError(f"{name} has shape {levels.shape}, {len(levels)} levels; an array has at most {MOST_LEVELS}")
     return levels
@@ -122,7 +126,7 @@ def from_lengths(lengths):
     levels: list[np.ndarray] = []
     for level, numbers in enumerate(_list_levels(lengths, "recursive_sequence_lengths")):
         where = f"recursive_sequence_lengths[{level}]"
-        numbers = _vector(numbers, where)
+        numbers = _vector(numbers, where, levels=lengths)
         offsets = load_compiled().lengths_to_offsets(numbers, where)
         if levels and levels[-1][-1] != len(numbers):
             raise LoDError(
@@ -153,7 +157,7 @@ def bad_length(lengths, what):
 def from_offsets(offsets, absolute=False, name="lod", remedy=""):
     """Check and copy offsets per level, outermost first; absolute ones become relative."""
     levels = [
-        _checked_offsets(level, _vector(numbers, f"{name}[{level}]", remedy))
+        _checked_offsets(level, _vector(numbers, f"{name}[{level}]", remedy, offsets))
         for level, numbers in enumerate(_list_levels(offsets, name))
     ]
     for level in range(len(levels) - 1):
@@ -174,7 +178,8 @@ def _checked_offsets(level, numbers):
     if not len(offsets) or offsets[0] != 0:
         found = f"start at {offsets[0]}" if len(offsets) else "are empty"
         raise LoDError(
-            f"offsets at level {level} {found}; they start at 0, with one entry more than there are sequences"
+            f"offsets at level {level} {found}; they start at 0, with one entry more than there are sequences; "
+            f"for lengths use LoDTensor(values, [lengths])"
         )
     i = load_compiled().first_decrease(offsets)
     if i:
@@ -210,8 +215,15 @@ def check_rows(levels, values, offsets=False):
         rule = f"the innermost lengths must sum to the rows: {format_short(lengths_between(levels[-1]))}"
         if offsets:
             rule = f"offsets end with the number of rows: {'append' if last < rows else 'the last must be'} {rows}"
+        elif are_offsets(starts := lengths_between(levels[-1]), rows):
+            rule += f"; offsets are given by name: LoDTensor(values, lod=[{format_short(starts)}])"
         place = f"last offset {last} at level {len(levels) - 1}"
         raise LoDError(f"{place} does not equal values.shape[0]={rows} ({difference}); {rule}")
+
+
+def are_offsets(numbers, rows):
+    """Whether numbers look like offsets of so many rows: from 0 on, none less than the one before."""
+    return numbers.size > 1 and numbers[0] == 0 and numbers[-1] == rows and bool((numbers[1:] >= numbers[:-1]).all())
 
 
 def resized(name, rows, values):

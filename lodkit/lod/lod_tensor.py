@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import check_dense, device_of, from_lists, is_array, is_cpu_tensor, plain_array, remedy_for
 from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import is_recorded, plain_view, state, track
-from ..arrays.types import DenseLike, Device, Levels, Values
+from ..arrays.types import DenseLike, Levels, Values
 from ..base.errors import LoDError
 from ..base.loading import module_above, public
 from ..base.tracebacks import shorten
@@ -25,6 +25,10 @@ from .nested_tensors import NestedTensors
 from .relevel import Relevelling
 from .sparse_matrix import SparseMatrices
 from .structure import Structure
+
+if TYPE_CHECKING:
+    # jedi, which IPython completes by, fails at properties whose hints are literals: it does not find these.
+    from ..arrays.types import Device
 
 _new = object.__new__
 
@@ -103,12 +107,6 @@ class LoDTensor(
         self._rows = None
         self._numba = None
         return self
-
-    @classmethod
-    def _restore(cls, values, lod, base):
-        made = cls(values, lod=lod)
-        made._base = base
-        return made
 
     # -- Paddle's names --------------------------------------------------------------------------
 
@@ -229,7 +227,8 @@ class LoDTensor(
         return kind
 
     def __reduce__(self):
-        return LoDTensor._restore, (self._whole(), tuple(offsets.copy() for offsets in self._lod), self._base)
+        lod = tuple(offsets.astype("<i8").tobytes() for offsets in self._lod)
+        return restore_lod_tensor, (self._whole(), lod, self._base)
 
     def __repr__(self):
         from .repr_text import text
@@ -240,6 +239,13 @@ class LoDTensor(
         from .repr_html import html
 
         return html(self._like(plain_view(self._values)))
+
+
+def restore_lod_tensor(values, lod, base):
+    """Make a LoDTensor from the parts of a pickle: offsets are bytes, which ``torch.load`` takes as they are."""
+    made = LoDTensor(values, lod=[np.frombuffer(offsets, "<i8") for offsets in lod])
+    made._base = base
+    return made
 
 
 def _rows_of(values):

@@ -74,6 +74,7 @@ def _from_lists(cls, parts, lod_level, dtype, name):
                 values = made.values if dtype is None else cast_values(made.values, dtype)
                 return cls(values, [*lengths, made.lengths()])
             if lod_level is None and not any(isinstance(part, list | tuple) for part in parts):
+                _check_present(parts, len(lengths), name)
                 break
             parts = [list(part) if _is_rows(part) else part for part in parts]
             _check_lists(parts, len(lengths), lod_level, name)
@@ -186,6 +187,17 @@ def _check_lists(parts, level, lod_level, name):
             missing = "; fill missing lists with []" if part is None or part != part else ""
             rule = f"every row lies {deep} lists deep{missing}"
             raise LoDError(f"{name}: item {i} of level {level} is {part!r:.80}, not a list; {rule}")
+
+
+def _check_present(parts, level, name):
+    """Refuse None among arrays: a missing sequence is an empty array."""
+    rows = next((part for part in parts if _is_rows(part)), None)
+    missing = next((i for i, part in enumerate(parts) if part is None), None)
+    if rows is not None and missing is not None:
+        place = f"item {missing} of level {level}"
+        raise LoDError(
+            f"{name}: {place} is None, beside arrays; drop it, or pass an empty array, np.zeros({(0, *rows.shape[1:])})"
+        )
 
 
 def _depth(lists):

@@ -18,6 +18,12 @@ PARAMS_BYTES = {bits: 2 * kind.itemsize for bits, kind in PARAMS.items()}
 _BYTES = np.dtype(np.uint8)
 
 
+def are_packed(rows, bits):
+    """Whether an array is a matrix of packed rows, in known bits."""
+    shape = rows.shape
+    return bits is not None and rows.dtype is _BYTES and len(shape) == 2 and shape[1] >= PARAMS_BYTES[bits]
+
+
 def check_packed(rows, bits, name="rows"):
     """Check packed rows. Returns the number of columns that they hold, and their bits."""
     if bits is None:
@@ -37,7 +43,12 @@ def check_packed_dims(dims, bits, name="rows"):
         raise ShapeMismatchError(
             f"{name} has shape {tuple(dims)}; a packed row of {bits} bits ends with {params} bytes of scale and bias"
         )
-    return -1 if dims[-1] < 0 else (dims[-1] - params) * 8 // bits
+    return -1 if dims[-1] < 0 else packed_columns(dims[-1], bits)
+
+
+def packed_columns(size, bits):
+    """Columns of a packed row of so many bytes."""
+    return (size - PARAMS_BYTES[bits]) * 8 // bits
 
 
 @public

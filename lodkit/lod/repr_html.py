@@ -5,6 +5,8 @@ Static HTML and SVG below 10 kB in the notebook's colours, without scripts.
 
 from __future__ import annotations
 
+from html import escape
+
 import numpy as np
 
 from ..arrays import to_device
@@ -14,6 +16,8 @@ from .repr_text import amount, first_sequences, format_lengths, headline, select
 _ITEMS, _SPANS, _LEVELS = 60, 24, 4  # drawn: bars; sequences per level; levels
 _MAX_TABLE_LEVELS = 6
 _LINE, _BAR = 18, 22  # heights of a line of lengths and of the bars
+_CELLS, _CELL_COLUMNS, _CELL_TEXT = 24, 4, 7  # rows whose values are shown; numbers of a row; characters of a number
+_CELL, _CHARACTER = 17, 6.7  # height of a cell, width of a character
 
 
 def html(t):
@@ -76,9 +80,11 @@ class _Layout:
 
 
 def picture(t):
-    """Draw one bar per row (a box if rows are images) under the lengths of each level."""
-    boxes = len(t.shape) > 2
-    layout = _Layout(t, 14 if boxes else 6)
+    """Draw the rows under the lengths of each level: the values of few small rows, else bars, or boxes for images."""
+    texts = _texts_of(t)
+    boxes, columns = len(t.shape) > 2, len(texts[0]) if texts else 0
+    cell = round(8 + _CHARACTER * max((len(text) for row in texts for text in row), default=0))
+    layout = _Layout(t, cell if texts else 14 if boxes else 6)
     parts: list[str] = []
     y = 0
     for spans in layout.spans:
@@ -86,11 +92,26 @@ def picture(t):
         lines = "".join(f"M{a} {y + 15}H{b - 4}" for a, b, n in spans)
         parts.append(f'<path d="{lines}" {STROKE} stroke-opacity=".4"/>')
         y += _LINE
-    bar = "v10h10v-10z" if boxes else f"v{_BAR - 6}"
-    parts.append('<path d="' + "".join(f"M{x} {y + 4}{bar}" for x in layout.items) + f'" {STROKE}/>')
+    for x, row in zip(layout.items, texts, strict=False):
+        parts.extend(
+            f'<text x="{x + cell / 2:g}" y="{y + 16 + k * _CELL}">{escape(text)}</text>' for k, text in enumerate(row)
+        )
+    shape = f"h{cell}v{columns * _CELL}h-{cell}z" if texts else "v10h10v-10z" if boxes else f"v{_BAR - 6}"
+    parts.append('<path d="' + "".join(f"M{x} {y + 4}{shape}" for x in layout.items) + f'" {STROKE}/>')
     if layout.full:
         parts.append(f'<text x="{layout.x + 8}" y="{y + 14}">…</text>')
-    return svg(_describe_picture(t, layout.full), layout.x + 24, y + _BAR, "".join(parts))
+    return svg(_describe_picture(t, layout.full), layout.x + 24, y + max(_BAR, columns * _CELL + 8), "".join(parts))
+
+
+def _texts_of(t):
+    """The numbers of every row as text, where they are few and short; else nothing."""
+    values = t.values
+    small = values is not None and 0 < len(values) <= _CELLS
+    if not small or len(t.shape) > 2 or (len(t.shape) == 2 and not 0 < t.shape[1] <= _CELL_COLUMNS):
+        return []
+    rows = np.asarray(to_device(values, "cpu")).reshape(len(values), -1).tolist()
+    texts = [[f"{x:.4g}" if isinstance(x, float) else str(x) for x in row] for row in rows]
+    return texts if all(len(text) <= _CELL_TEXT for row in texts for text in row) else []
 
 
 def _describe_picture(t, cut):

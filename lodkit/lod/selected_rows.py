@@ -12,7 +12,7 @@ from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_number, 
 from ..arrays.checks import is_plain_number
 from ..arrays.recorded import is_on_tape, plain_view, refuse_unrecorded, state, track
 from ..arrays.tensors import check_storage
-from ..arrays.types import ArrayLike, DenseLike, Device, Integer, Number, Values
+from ..arrays.types import ArrayLike, DenseLike, Integer, Number, Values
 from ..base.errors import DTypeError, LoDError
 from ..base.loading import module_above, public
 from ..base.tracebacks import shorten
@@ -21,6 +21,10 @@ from .elsewhere import SELECTED_ROWS, suggest
 from .large import needs_memory
 from .levels import check_vector, lender, lock_array
 from .row_numbers import checked_parts
+
+if typing.TYPE_CHECKING:
+    # jedi, which IPython completes by, fails at properties whose hints are literals: it does not find these.
+    from ..arrays.types import Device
 
 _new, _set = object.__new__, object.__setattr__
 
@@ -79,15 +83,6 @@ class SelectedRows(Coordinates):
         self = _new(cls)
         self._fill(rows, value, height, merged, {} if runs is None else runs)
         return self
-
-    @classmethod
-    def _restore(cls, rows, value, height, merged):
-        """Make from the parts of a pickle, whose buffers others may have written, and may write later."""
-        made = cls(rows, value, height)
-        rows = made._rows
-        ascending = merged and (type(rows) is not np.ndarray or bool((rows[1:] > rows[:-1]).all()))
-        _set(made, "is_merged", ascending)
-        return made
 
     def _fill(self, rows, value, height, merged, runs):
         _set(self, "_rows", rows)
@@ -286,8 +281,8 @@ class SelectedRows(Coordinates):
         return kind
 
     def __reduce__(self):
-        rows = self._rows.copy() if type(self._rows) is np.ndarray else self._rows
-        return SelectedRows._restore, (rows, self._whole(), self.height, self.is_merged)
+        rows = self._rows.astype("<i8").tobytes() if type(self._rows) is np.ndarray else self._rows
+        return restore_selected_rows, (rows, self._whole(), self.height, self.is_merged)
 
     def __repr__(self):
         from .repr_text import selected_rows_text
@@ -298,3 +293,13 @@ class SelectedRows(Coordinates):
         from .repr_html import selected_rows_html
 
         return selected_rows_html(self._with_value(plain_view(self._value)))
+
+
+def restore_selected_rows(rows, value, height, merged):
+    """Make SelectedRows from the parts of a pickle: rows of NumPy are bytes, which ``torch.load`` takes as they are."""
+    rows = np.frombuffer(rows, "<i8") if isinstance(rows, bytes) else rows
+    made = SelectedRows(rows, value, height)
+    rows = made._rows
+    ascending = merged and (type(rows) is not np.ndarray or bool((rows[1:] > rows[:-1]).all()))
+    _set(made, "is_merged", ascending)
+    return made

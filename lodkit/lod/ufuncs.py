@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor, plain_array
 from ..arrays.recorded import UFUNCS, Function, hooks, partials, refuse_unrecorded, reshape_rule, state, track
 from ..base.errors import DeviceError, DTypeError, NoKernelError, ShapeMismatchError
+from .elsewhere import write_function
 from .levels import mismatch
 from .lod_tensor import LoDTensor
 
@@ -108,10 +109,7 @@ def apply_function(function, args, kwargs):
     if function is np.clip:
         return _clip(*args, **kwargs)
     if function is not np.where or len(args) != 3 or kwargs:
-        raise TypeError(
-            f"{name} of a LoDTensor: lodkit.sequence_pool(t) and other operators work along sequences; or use t.values "
-            "(all rows) or t.to_padded()"
-        )
+        raise TypeError(f"{name} of a LoDTensor: {write_function(function.__name__)}")
     for i, x in enumerate(args):
         if not _fits(x):
             raise TypeError(f"{name} takes LoDTensors, arrays and numbers, got {type(x).__name__} as argument {i}")
@@ -156,7 +154,9 @@ def _clip(x, a_min=None, a_max=None, out=None, *, min=None, max=None, **options)
 
 
 def _fits(x):
-    return isinstance(x, LoDTensor | list | tuple) or np.isscalar(x) or holds_rows(x)
+    return (
+        isinstance(x, LoDTensor | list | tuple) or (np.isscalar(x) and not isinstance(x, str | bytes)) or holds_rows(x)
+    )
 
 
 def _operand(name, x, rank):

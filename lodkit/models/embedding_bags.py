@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from .. import ops
-from ..arrays import is_array
+from ..arrays import are_apart, device_of, is_array
+from ..arrays.tensors import changed, is_tensor
 from ..arrays.types import DenseLike, Values
 from ..base.errors import LoDLevelError, OutputError, ShapeMismatchError
 from ..base.loading import public
@@ -21,12 +23,15 @@ from ..base.tracebacks import surface
 from ..lod import LoDTensor, values_of
 from ..lod.batching import concat
 from ..ops.bag_columns import naming
-from ..ops.bag_updates import FUSED, prepare_bag_update
-from ..ops.shared import plain
-from ..registry.kinds import unwrapped
+from ..ops.bag_updates import FUSED
+from ..ops.shared.named_columns import call_columns, list_columns, list_tables, ranges_of
+from ..registry.kinds import check_whole, unwrapped
+from ..registry.open_tapes import listeners, note_update, open_tapes
+from ..registry.tensors import Swap
 from ..tape.recording import check_update_on_tape
 
 FUSED_UPDATES = {op.name: op for op in FUSED}
+PLAIN = frozenset((np.ndarray, type(None)))
 
 
 @public
@@ -102,24 +107,11 @@ def embedding_bags(
     >>> embedding_bags(tables, columns, as_dict=True)["user"].tolist()
     [[20.0], [10.0]]
     """
-    names, arrays = list_tables(tables)
-    given = [
-        *list_columns(columns, names, "columns"),
-        *(() if weights is None else list_columns(weights, names, "weights")),
-    ]
-    different, numbers = number_tables(arrays)
-    out = ops.embedding_bag_columns(
-        *different,
-        *given,
-        tables=numbers,
-        names=names,
-        pool=pool,
-        pad_value=pad_value,
-        padding_idx=padding_idx,
-        is_sparse=is_sparse,
-        dtype=dtype,
-    )
-    return split_columns(out, names, arrays) if as_dict else out
+    attrs = {"pool": pool, "pad_value": pad_value, "padding_idx": padding_idx, "is_sparse": is_sparse, "dtype": dtype}
+    out, names, arrays = call_columns(ops.embedding_bag_columns, tables, columns, weights, attrs)
+    if not as_dict:
+        return out
+    return {name: ops.slice_columns(out, ranges=[pair]) for name, pair in ranges_of(names, arrays).items()}
 
 
 @public
@@ -145,7 +137,8 @@ def update_embedding_bags(
     rule : str
         An optimizer that has an operator ``embedding_bag_<rule>``: ``"sgd"``, ``"adagrad"``, ``"rowwise_adagrad"``...
     tables, columns, weights
-        As ``embedding_bags`` takes them. Tables do not overlap.
+        As ``embedding_bags`` takes them. Tables do not overlap. Parameters of PyTorch are updated under
+        ``torch.no_grad()``.
     grad : array of shape (bags, sum of widths)
         Gradient of the result.
     states : dict of name to list of arrays, or list, optional
@@ -157,8 +150,8 @@ def update_embedding_bags(
     Raises
     ------
     RowIndexError
-        An id is no row of its table. NumPy's tables are all checked before the first is written; arrays of another
-        library one by one.
+        An id is no row of its table. Tables of NumPy, and of PyTorch on the CPU, are all checked, once, before the
+        first is written; those on a GPU one by one.
 
     Examples
     --------
@@ -178,7 +171,7 @@ def update_embedding_bags(
     if isinstance(columns, LoDTensor):
         columns = columns.sequences(0)
     for name, array in zip(names, arrays, strict=True):
-        if not is_array(array):
+        if not (is_array(array) or is_tensor(array)):
             raise TypeError(f"tables[{name!r}] is {type(array).__name__}, and would not be updated; give an array")
     bags = list_columns(columns, names, "columns")
     factors = [None] * len(names) if weights is None else list_columns(weights, names, "weights")
@@ -190,13 +183,17 @@ def update_embedding_bags(
     steps = [
         join_step([(names[k], arrays[k], bags[k], parts[k], kept[k], factors[k]) for k in ks]) for ks in places.values()
     ]
-    for step in steps:
-        check_step(op, pool, *step)
-    refuse_shared_memory([array for _, table, _, _, own, _ in steps for array in (table, *own)])
+    attrs = {"pool": pool, **attrs}
+    op._check_attrs(attrs)
+    op._check_needed(attrs)
+    check_states_given(op, steps)
+    launch = op._find("cpu", op._kinds_of(())).launch
+    taped = bool(open_tapes())
+    made = [prepare_step(op, launch, taped, attrs, *step) for step in steps]
+    refuse_shared_memory([array for _, written in made for array in written])
     with uninterrupted():
-        for _, table, ids, part, own, factor in steps:
-            absent = (None,) * (len(op.inputs) - 4 - len(own))
-            op(table, ids, part, *own, *absent, factor, pool=pool, **attrs)
+        for step, _ in made:
+            step()
 
 
 def list_states(states, names):
@@ -214,19 +211,24 @@ def list_states(states, names):
 
 def split_gradient(grad, names, arrays, bags):
     """The columns of the gradient for each table, in the shape of its rows."""
-    grad = grad if is_array(grad) else np.asarray(grad)
+    grad = grad if is_array(grad) or is_tensor(grad) else np.asarray(grad)
     shapes = [array.shape[1:] for array in arrays]
-    ends = [0, *itertools.accumulate(math.prod(shape) for shape in shapes)]
+    ends, shape = [0, *itertools.accumulate(map(math.prod, shapes))], tuple(grad.shape)
     for name, column in zip(names, bags, strict=True):
         if not isinstance(column, LoDTensor) or column.lod_level != 1:
             raise LoDLevelError(f"columns[{name!r}] must be a LoDTensor of one level: LoDTensor(ids, [lengths])")
-        if (len(column), ends[-1]) != tuple(grad.shape):
+        if (len(column), ends[-1]) != shape:
             raise ShapeMismatchError(
-                f"grad has shape {tuple(grad.shape)}; for {len(column)} bags of columns[{name!r}] and tables of "
+                f"grad has shape {shape}; for {len(column)} bags of columns[{name!r}] and tables of "
                 f"{ends[-1]} columns in all give {(len(column), ends[-1])}"
             )
-    parts = (ops.slice_columns(grad, ranges=[pair]) for pair in itertools.pairwise(ends))
-    return [part.reshape(part.shape[0], *shape) for part, shape in zip(parts, shapes, strict=True)]
+    views = device_of(grad) != "cuda"
+    parts = (
+        grad[:, start:stop] if views else ops.slice_columns(grad, ranges=[(start, stop)])
+        for start, stop in itertools.pairwise(ends)
+    )
+    pairs = zip(parts, shapes, strict=True)
+    return [part if len(item) == 1 else part.reshape(part.shape[0], *item) for part, item in pairs]
 
 
 def join_step(columns):
@@ -243,25 +245,54 @@ def join_step(columns):
     return name, table, ids, part, tuple(states), factor
 
 
-def check_step(op, pool, name, table, ids, part, states, factor):
-    """Refuse what the update of a table would refuse, of NumPy's arrays."""
-    optimizer = op.definition.update.definition.optimizer
+def check_states_given(op, steps):
+    """Refuse other numbers of states than an update has."""
     needed = [state for state in op.inputs if state not in ("param", "ids", "grad", "weights")]
     least = sum(op.signature.parameters[state].default is inspect.Parameter.empty for state in needed)
-    if not least <= len(states) <= len(needed):
-        raise ValueError(
-            f"{op.name} has the states {', '.join(needed) or '(none)'}; states[{name!r}] has {len(states)}"
-        )
-    if isinstance(table, np.ndarray):
-        plain_states = [unwrapped(state) for state in states]
-        args = unwrapped(table), ids, part, needed, plain_states, unwrapped(factor), pool, optimizer
-        naming(f"tables[{name!r}]", prepare_bag_update, plain, op.name, *args)
-    check_update_on_tape(op, (table, part, *states))
+    for name, _, _, _, states, _ in steps:
+        if not least <= len(states) <= len(needed):
+            has = f"{op.name} has the states {', '.join(needed) or '(none)'}"
+            raise ValueError(f"{has}; states[{name!r}] has {len(states)}")
+
+
+def prepare_step(op, launch, taped, attrs, name, table, ids, part, states, factor):
+    """Make the function that updates a table. What it would refuse, but on a GPU, is refused now, and not again.
+
+    Returns also the arrays that it will write.
+    """
+    inputs = plain = table, ids, part, *states, *(None,) * (len(op.inputs) - 4 - len(states)), factor
+    if taped:
+        check_update_on_tape(op, inputs)
+    call = functools.partial(op, *inputs, **attrs)
+    if device_of(table) == "cuda":
+        return call, ()
+    tensors, copies = (), {}
+    if type(ids._values) is not np.ndarray or not PLAIN.issuperset(map(type, (table, part, *states, factor))):
+        swap = Swap(op.name, op._label)
+        plain = op._accept(tuple([swap.plain(unwrapped(x), i) for i, x in enumerate(inputs)]))
+        tensors, copies = [inputs[i] for i in op._updated if is_tensor(inputs[i])], swap.copies
+    check_whole(op.name, "ids", ids)
+    later: list[Callable[[], None]] = []
+    naming(f"tables[{name!r}]", launch, *plain, **attrs, later=later)
+    # Tapes record a call; numbers of bfloat16 were copied, and are copied back by it.
+    step = call if taped or copies else functools.partial(make_step, later[0], op, inputs, tensors)
+    return step, plain[:1] + plain[3 : 3 + len(states)]
+
+
+def make_step(step, op, inputs, tensors):
+    """Make a step, and tell PyTorch and tapes what it has written."""
+    step()
+    for tensor in tensors:
+        changed(tensor)
+    if listeners.data:
+        note_update(op, inputs)
 
 
 def refuse_shared_memory(arrays):
     """Refuse tables and states that share memory, which would step twice."""
-    arrays = [array for array in arrays if isinstance(array, np.ndarray) and array.size]
+    if are_apart(arrays):
+        return
+    arrays = [array for array in arrays if array.size]
     # What can be written in place is contiguous, as the checks before have found.
     starts = (array.__array_interface__["data"][0] for array in arrays)
     spans = sorted((start, start + array.nbytes) for start, array in zip(starts, arrays, strict=True))
@@ -270,71 +301,3 @@ def refuse_shared_memory(arrays):
             "tables, or their states, share memory, and would step twice; give one array under all its names, and "
             "every table states of its own"
         )
-
-
-def list_tables(tables):
-    """The names of tables, numbers of those in a list, and the arrays."""
-    if isinstance(tables, Mapping):
-        names, arrays = [*tables], [*tables.values()]
-    elif isinstance(tables, list | tuple):
-        names, arrays = [*range(len(tables))], tables
-    else:
-        raise TypeError(f"tables must be a dictionary or a list of arrays, got {type(tables).__name__}")
-    if not names:
-        raise ValueError("there are no tables; give one for every column: {name: table}")
-    return names, arrays
-
-
-def list_columns(columns, names, what):
-    """The columns, or weights, of these names, in their order."""
-    if isinstance(columns, Mapping):
-        try:
-            found = [columns[name] for name in names]
-        except KeyError:
-            found = []
-        if len(found) == len(columns):
-            return found
-        absent = [name for name in names if name not in columns]
-        strange = [name for name in columns if name not in names]
-        where = f"{what} lacks {absent!r:.200}" if absent else f"{what} has {strange!r:.200}"
-        remedy = "which tables has; add them" if absent else "which tables lacks; add their tables, or leave them out"
-        raise ValueError(f"{where}, {remedy}")
-    if isinstance(columns, LoDTensor) and what == "columns":
-        return check_all_columns(columns, len(names))
-    if not isinstance(columns, list | tuple):
-        hint = "; call features.pool(tables)" if hasattr(columns, "pool") else ""
-        raise TypeError(f"{what} must be a dictionary or a list, got {type(columns).__name__}{hint}")
-    if names != [*range(len(names))]:
-        raise TypeError(f"tables is a dictionary, and {what} a list; give both by name, or both in order")
-    if len(columns) != len(names):
-        raise ValueError(f"there are {len(names)} tables, and {len(columns)} {what}; give one for each table")
-    return columns
-
-
-def check_all_columns(columns, count):
-    """Check one LoDTensor of all columns. Returns it alone."""
-    if columns.lod_level != 2 or len(columns) != count:
-        raise LoDLevelError(
-            f"columns are a LoDTensor of lod_level {columns.lod_level} and {len(columns)} sequences; for {count} "
-            "tables give one of 2 levels, a sequence of bags for each table"
-        )
-    return [columns]
-
-
-def number_tables(arrays):
-    """Each array once, and the number of its array for every name."""
-    different = {id(array): array for array in arrays}
-    if len(different) == len(arrays):
-        return arrays, range(len(arrays))
-    places = {key: number for number, key in enumerate(different)}
-    return different.values(), [places[id(array)] for array in arrays]
-
-
-def split_columns(out, names, arrays):
-    """The columns of each name."""
-    found, stop = {}, 0
-    for name, table in zip(names, arrays, strict=True):
-        shape = table.shape if is_array(table) else np.shape(table)
-        start, stop = stop, stop + math.prod(shape[1:])
-        found[name] = ops.slice_columns(out, ranges=[(start, stop)])
-    return found

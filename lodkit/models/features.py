@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, overload
 
 import numpy as np
 
 from .. import ops
 from ..arrays import from_lists, integers, is_array
 from ..arrays.sizes import total_size
-from ..arrays.types import Array, ArrayLike, DenseLike, Device, Values
+from ..arrays.types import Array, ArrayLike, DenseLike, Values
 from ..base.errors import LoDError, LoDMismatchError
 from ..base.loading import public
 from ..base.tracebacks import surface
@@ -24,6 +24,12 @@ from ..ops.shared.features import to_numpy
 from . import feature_lists
 from .embedding_bags import embedding_bags
 from .feature_conversions import Conversions, check_count, checked_names
+
+if TYPE_CHECKING:
+    # jedi, which IPython completes by, fails at properties whose hints are literals: it does not find these.
+    from ..arrays.types import Device
+
+    Kind: TypeAlias = Literal["scalar", "list", "map"]
 
 
 @public
@@ -114,7 +120,7 @@ class Features(Batch, Conversions):
     # -- parts -----------------------------------------------------------------------------------
 
     @property
-    def kind(self) -> Literal["scalar", "list", "map"]:
+    def kind(self) -> Kind:
         """Kind of the values: ``"scalar"``, ``"list"`` or ``"map"``."""
         if self._map_keys is not None:
             return "map"

@@ -13,6 +13,11 @@ from .dense import check_float, tanh
 from .dense import softmax as shares
 
 DOCS_PAGE = "layers"
+SEARCH_WORDS = {
+    "gelu": "gaussian error linear unit",
+    "silu": "swish",
+    "softmax": "probabilities of classes, logits to probabilities",
+}
 
 ROOT = math.sqrt(2 / math.pi)
 CUBIC = 0.044715  # of the polynomial inside the tanh that approximates gelu

@@ -17,6 +17,11 @@ from .shared.optimizer import optimizer
 from .shared.updates import LEAST_DIVISOR, adam_rate, corrections, nesterov_rates, per_row, row_means
 
 DOCS_PAGE = "update"
+SEARCH_WORDS = {
+    "adam": "Adam, optimizer, sparse adam, SparseAdam, lazy adam",
+    "adamw": "AdamW, decoupled weight decay",
+    "rowwise_adam": "partial rowwise adam, FBGEMM",
+}
 
 
 def _averages(grad, moment1, moment2, beta1, beta2):

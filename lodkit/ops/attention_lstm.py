@@ -14,6 +14,7 @@ from .shared.recurrent import Activation, activate
 from .shared.reductions import shares
 
 DOCS_PAGE = "recur"
+SEARCH_WORDS = {"attention_lstm": "attention over a sequence in an LSTM"}
 
 
 class Sizes(typing.NamedTuple):

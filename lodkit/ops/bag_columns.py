@@ -20,6 +20,11 @@ from .shared.reductions import result_dtype
 from .shared.tables import check_padding
 
 DOCS_PAGE = "look-up"
+SEARCH_WORDS = {
+    "embedding_bag_columns": (
+        "EmbeddingBagCollection, many tables, DLRM, sparse features, TBE, split table batched embeddings"
+    )
+}
 INT64 = np.dtype(np.int64)
 
 
@@ -29,11 +34,13 @@ class Bags(NamedTuple):
     Attributes
     ----------
     columns : list of tuple
-        Of each its number; the table, of shape (height, width); a vector of int64 that has its ids, of which some may
-        be no rows; their weights, or None; the offsets of its bags there; where its columns of the result begin; and
-        the number of its ids.
+        Of each its number; the table; a vector of int64 that has its ids, of which some may be no rows; their weights,
+        or None; the offsets of its bags there; where its columns of the result begin; the number of its ids; height and
+        width of the table.
     shape : tuple of int
         Of the result: bags, and the sum of all widths.
+    numbers : int
+        Numbers of the rows at all ids.
     dtype : numpy.dtype
         Type of the result.
     label : callable
@@ -42,6 +49,7 @@ class Bags(NamedTuple):
 
     columns: list
     shape: tuple
+    numbers: int
     dtype: np.dtype
     label: Any
 
@@ -129,8 +137,8 @@ def check_joined(ids, count):
 def check_shortest(columns, label, padding_idx):
     """Refuse a row of padding that some table does not have."""
     if padding_idx is not None:
-        k, table, *_ = min(columns, key=lambda column: column[1].shape[0])
-        naming(label(k), check_padding, padding_idx, table.shape[0])
+        k, *_, height, _ = min(columns, key=lambda column: column[-2])
+        naming(label(k), check_padding, padding_idx, height)
 
 
 def prepare_joined(on, given, ids, numbers, label, pool, padding_idx, dtype):
@@ -138,22 +146,22 @@ def prepare_joined(on, given, ids, numbers, label, pool, padding_idx, dtype):
     if ids._values.ndim != 1:
         ids = check_bag(ids, "the LoDTensor of all columns")
     bags, offsets, flat = check_joined(ids, len(numbers)), ids._lod[1], on.integers(ids._values, "ids")
-    first, found, start = given[0].dtype, [], 0
+    first, found, start, total = given[0].dtype, [], 0, 0
     bounds = offsets[::bags].tolist() if bags else [0] * (len(numbers) + 1)
     for k, number in enumerate(numbers):
-        table = given[number]
+        table, size = given[number], bounds[k + 1] - bounds[k]
         if table.ndim != 2 or table.dtype is not first:
             table = check_table(table, first, label, k)
-        own = offsets[k * bags : (k + 1) * bags + 1]
-        found.append((k, table, flat, None, own, start, bounds[k + 1] - bounds[k]))
-        start += table.shape[1]
+        height, width = table.shape
+        found.append((k, table, flat, None, offsets[k * bags : (k + 1) * bags + 1], start, size, height, width))
+        start, total = start + width, total + size * width
     check_shortest(found, label, padding_idx)
-    return Bags(found, (bags, start), result_dtype(first, pool, dtype), label)
+    return Bags(found, (bags, start), total, result_dtype(first, pool, dtype), label)
 
 
 def own_ids(on, column):
     """The ids of a column, and the offsets of its bags, from 0 on."""
-    _, _, ids, _, offsets, _, size = column
+    _, _, ids, _, offsets, _, size, _, _ = column
     first = offsets.item(0)
     return (ids, offsets) if size == ids.shape[0] else (on.part(ids, first, first + size), offsets - first)
 
@@ -165,7 +173,8 @@ def prepare_columns(on, xs, tables, names, pool, padding_idx, dtype):
         raise TypeError(
             f"a LoDTensor is among the first {len(given)} inputs; give the tables first, then columns of ids"
         )
-    label, first, segments, found, start = label_by(names, len(numbers)), given[0].dtype, 0, [], 0
+    label, first, segments, found = label_by(names, len(numbers)), given[0].dtype, 0, []
+    start = total = 0
     if len(columns) == 1 and not weights and getattr(columns[0], "lod_level", 0) == 2:
         return prepare_joined(on, given, columns[0], numbers, label, pool, padding_idx, dtype)
     for k, (number, bags) in enumerate(zip(numbers, columns, strict=True)):
@@ -188,10 +197,11 @@ def prepare_columns(on, xs, tables, names, pool, padding_idx, dtype):
         w = weights[k] if weights else None
         if w is not None:
             w = naming(label(k), prepare_weights, table, bags, flat, w, pool, None)
-        found.append((k, table, flat, w, offsets, start, flat.shape[0]))
-        start += table.shape[1]
+        (size,), (height, width) = flat.shape, table.shape
+        found.append((k, table, flat, w, offsets, start, size, height, width))
+        start, total = start + width, total + size * width
     check_shortest(found, label, padding_idx)
-    return Bags(found, (segments - 1, start), result_dtype(first, pool, dtype), label)
+    return Bags(found, (segments - 1, start), total, result_dtype(first, pool, dtype), label)
 
 
 @op

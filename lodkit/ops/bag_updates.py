@@ -20,6 +20,12 @@ from .shared.optimizer_record import optimizers_in
 from .shared.updates import check_grad_dtype, check_states, check_target
 
 DOCS_PAGE = "update-bags"
+SEARCH_WORDS = {
+    "embedding_bag_sgd": "fused optimizer, fused backward, TBE, EXACT_SGD",
+    "embedding_bag_adagrad": "fused adagrad, EXACT_ADAGRAD",
+    "embedding_bag_adam": "fused adam",
+    "embedding_bag_rowwise_adagrad": "EXACT_ROWWISE_ADAGRAD, fused rowwise adagrad",
+}
 
 MeanPool = Literal["sum", "mean", "sqrt"]
 #: Attributes of optimizers that the fused ones lack: they are lazy, and have no gradient to take the norm of.

@@ -13,6 +13,10 @@ from ..registry import Dense, inferred_level, op
 from .shared import plain
 
 DOCS_PAGE = "decode"
+SEARCH_WORDS = {
+    "beam_search": "decoding, top candidates, sequence generation",
+    "greedy_decode": "argmax decoding, best path",
+}
 
 
 def _word_error(ids, at):

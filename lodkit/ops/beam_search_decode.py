@@ -15,6 +15,7 @@ from ..registry import op
 from .beam_search import check_beam, example_scores, score_key
 
 DOCS_PAGE = "decode"
+SEARCH_WORDS = {"beam_search_decode": "backtrack hypotheses"}
 
 
 def _check_steps(ids, scores):

@@ -16,6 +16,7 @@ from .crf import checked_labels
 from .shared import plain
 
 DOCS_PAGE = "decode"
+SEARCH_WORDS = {"chunk_eval": "F1 score, precision, recall, named entity recognition, NER, seqeval, IOB, BIO"}
 
 Scheme = Literal["IOB", "IOE", "IOBES", "plain"]
 

@@ -13,6 +13,10 @@ from ..base.errors import RowIndexError, ShapeMismatchError
 from ..registry import Dense, VarDesc, op, takes_bfloat16
 
 DOCS_PAGE = "layers"
+SEARCH_WORDS = {
+    "concat_columns": "concatenate columns, hstack, feature concatenation, cat dim=1",
+    "slice_columns": "split columns, narrow",
+}
 
 
 def check_columns(xs, grad=None):

@@ -9,6 +9,7 @@ from ..base.errors import ShapeMismatchError
 from ..registry import Dense, op
 
 DOCS_PAGE = "layers"
+SEARCH_WORDS = {"continuous_value_model": "CVM, show and click, CTR"}
 
 
 def check_counts(x, dtype):

@@ -10,6 +10,14 @@ from ..lod import check_lengths, check_vector
 from ..registry import Dense, VarDesc, op
 
 DOCS_PAGE = "convert"
+SEARCH_WORDS = {
+    "lengths_to_offsets": "row_splits, cumulative sum of lengths, cu_seqlens, asynchronous_complete_cumsum, indptr",
+    "lengths_to_segment_ids": "repeat_interleave, value_rowids",
+    "offsets_to_lengths": "row_lengths, diff of offsets",
+    "offsets_to_segment_ids": "batch index, batch vector of PyTorch Geometric",
+    "segment_ids_to_lengths": "bincount",
+    "segment_ids_to_offsets": "CSR, indptr",
+}
 
 
 def check_offsets(offsets):

@@ -15,6 +15,10 @@ from .sequence_pool import with_outer_levels
 from .shared import plain
 
 DOCS_PAGE = "decode"
+SEARCH_WORDS = {
+    "crf_decoding": "viterbi, viterbi_decode, tagging",
+    "linear_chain_crf": "conditional random field, crf loss, sequence labelling, tagging, crf_log_likelihood",
+}
 
 
 def prepare(on, name, emission, transition, label, level, grad=None):

@@ -11,6 +11,10 @@ from ..registry import inferred_level, op
 from .shared.sequences import check_tokens
 
 DOCS_PAGE = "decode"
+SEARCH_WORDS = {
+    "ctc_align": "collapse repeats, remove blanks",
+    "ctc_greedy_decode": "speech recognition, ctc decoder, best path",
+}
 
 
 def check_logits(name, logits, blank):

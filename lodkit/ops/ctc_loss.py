@@ -17,6 +17,7 @@ from .shared import plain
 from .shared.sequences import check_tokens, offsets_of_pairs
 
 DOCS_PAGE = "decode"
+SEARCH_WORDS = {"ctc_loss": "connectionist temporal classification, warpctc, speech recognition, CTCLoss"}
 
 ByTimes = bool | Literal["gradient"]
 

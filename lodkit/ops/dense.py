@@ -12,6 +12,17 @@ from ..lod import LoDTensor
 from ..registry import Dense, op
 
 DOCS_PAGE = "layers"
+SEARCH_WORDS = {
+    "fc": "linear layer, Linear, nn.Linear, dense layer, Dense, matmul, fully connected, matrix product",
+    "mean": "average of all, reduce_mean",
+    "relu": "rectified linear unit, ReLU",
+    "sigmoid": "logistic",
+    "softmax_with_cross_entropy": (
+        "cross entropy, CrossEntropyLoss, ignore_index, nll loss, classification loss, log loss, label smoothing, "
+        "negative log likelihood, cross_entropy"
+    ),
+    "tanh": "hyperbolic tangent",
+}
 
 # No machine addresses more elements.
 MEMORY = 1 << 48

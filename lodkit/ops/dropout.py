@@ -9,6 +9,7 @@ from ..lod import values_of
 from ..registry import Dense, op
 
 DOCS_PAGE = "layers"
+SEARCH_WORDS = {"dropout": "Dropout, regularisation, regularization"}
 
 GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 WORD = (1 << 64) - 1

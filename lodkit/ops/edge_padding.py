@@ -14,6 +14,10 @@ from .segments import result_dtype
 from .shared import plain
 
 DOCS_PAGE = "pad"
+SEARCH_WORDS = {
+    "add_padding": "start of sequence, end of sequence, bos, eos, begin and end marks",
+    "remove_padding": "strip bos and eos",
+}
 
 
 def check_widths(padding_width, end_padding_width):

@@ -14,6 +14,7 @@ from .sequence_tokens import prepare_erase, sequence_erase
 from .shared.sequences import check_tokens, offsets_of_pairs
 
 DOCS_PAGE = "decode"
+SEARCH_WORDS = {"edit_distance": "Levenshtein, word error rate, WER, character error rate, CER, string distance"}
 
 
 def prepare_distance(hyp, ref, ignored_tokens):

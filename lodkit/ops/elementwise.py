@@ -18,6 +18,12 @@ from .products import elementwise_mul
 from .selected_rows import gather_selected_rows, value_gradient
 
 DOCS_PAGE = "layers"
+SEARCH_WORDS = {
+    "clip_by_norm": "gradient clipping, clip_grad_norm, max_norm",
+    "clip_by_value": "clamp, clip_grad_value",
+    "norm": "euclidean norm, l2 norm",
+    "isfinite": "overflow check, GradScaler",
+}
 
 
 def apply_to_value(x, function, merge=True):

@@ -23,6 +23,14 @@ from .shared.reductions import (
 from .shared.tables import check_padding, table_grad
 
 DOCS_PAGE = "look-up"
+SEARCH_WORDS = {
+    "embedding_bag": (
+        "EmbeddingBag, nn.EmbeddingBag, embedding_lookup_sparse, safe_embedding_lookup_sparse, pooled embedding, "
+        "bag of words, SparseLengthsSum, fused_embedding_seq_pool, sum of embeddings, TorchRec, "
+        "per_sample_weights, offsets"
+    ),
+    "lookup_table": "embedding, Embedding, nn.Embedding, embedding_lookup, word vectors, table lookup",
+}
 
 BagPool = Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"]
 

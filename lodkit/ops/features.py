@@ -16,6 +16,12 @@ from ..registry import Dense, op, takes_bfloat16
 from .shared import features as shared
 
 DOCS_PAGE = "features"
+SEARCH_WORDS = {
+    "merge_features": "join feature maps",
+    "pack_features": "dictionary of features, KeyedJaggedTensor",
+    "stack_features": "features to examples",
+    "select_features": "feature by key",
+}
 
 
 @op(types=MOVED)

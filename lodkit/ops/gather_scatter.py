@@ -14,6 +14,10 @@ from .embedding import lookup_table_grad
 from .shared import plain
 
 DOCS_PAGE = "look-up"
+SEARCH_WORDS = {
+    "gather": "index_select, take, take rows, fancy indexing",
+    "batch_gather": "take_along_axis, gather dim=1",
+}
 
 
 @op(types=MOVED)

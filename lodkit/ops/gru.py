@@ -15,6 +15,7 @@ from .shared import recurrent
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
 
 DOCS_PAGE = "recur"
+SEARCH_WORDS = {"gru": "GRU, nn.GRU, gated recurrent unit, recurrent layer, dynamic_gru"}
 
 Layout = Literal["columns", "blocks"]
 

@@ -11,6 +11,7 @@ from ..base.errors import DTypeError, LoDError
 from ..registry import Dense, op
 
 DOCS_PAGE = "look-up"
+SEARCH_WORDS = {"hash_rows": "hash, feature hashing, hashing trick, xxhash, hash buckets"}
 
 _P1, _P2, _P3, _P4, _P5 = (
     0x9E3779B185EBCA87,

@@ -11,6 +11,12 @@ from ..registry import Dense, op
 from .conversions import vector_desc
 
 DOCS_PAGE = "features"
+SEARCH_WORDS = {
+    "find": "index of, position of ids",
+    "unique": "distinct, deduplicate, np.unique",
+    "merge_id_lists": "union of ids",
+    "find_duplicate_elements": "duplicates",
+}
 
 
 def prepare_unique(ids):

@@ -13,6 +13,7 @@ from ..lod import LoDTensor, freeze
 from ..registry import Dense, op, takes_bfloat16
 
 DOCS_PAGE = "attend"
+SEARCH_WORDS = {"im2sequence": "unfold, im2col, image patches, OCR"}
 
 
 class Grid(typing.NamedTuple):

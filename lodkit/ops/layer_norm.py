@@ -11,6 +11,7 @@ from ..base.errors import ShapeMismatchError
 from ..registry import Dense, op
 
 DOCS_PAGE = "layers"
+SEARCH_WORDS = {"layer_norm": "LayerNorm, nn.LayerNorm, normalization, normalisation"}
 
 
 def check_layer_norm(x, scale, bias=None, grad=None, *, epsilon):

@@ -12,6 +12,7 @@ from .conversions import to_offsets, vector_desc
 from .sequence_topk import top_positions
 
 DOCS_PAGE = "convert"
+SEARCH_WORDS = {"lengths_top_k": "k largest per segment", "lengths_split": "even parts"}
 
 
 def check_top_k(values, k=1, what="lengths_top_k", floating=False):

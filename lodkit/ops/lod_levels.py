@@ -14,6 +14,11 @@ from ..registry import Dense, inferred_level, op, takes_bfloat16
 from .shared.features import to_numpy
 
 DOCS_PAGE = "rearrange"
+SEARCH_WORDS = {
+    "lod_reset": "set lengths, other structure, regroup",
+    "lod_append": "add a level",
+    "sequence_reshape": "reshape, view",
+}
 
 
 def levels_of(x):

@@ -10,6 +10,13 @@ from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 
 DOCS_PAGE = "layers"
+SEARCH_WORDS = {
+    "mean_squared_error": "mse, MSELoss, regression loss, l2 loss",
+    "sigmoid_cross_entropy_with_logits": (
+        "binary cross entropy, BCEWithLogitsLoss, click loss, logistic loss, log loss, negative sampling, "
+        "word2vec, skip gram"
+    ),
+}
 
 
 def check_logits(logits, labels, grad=None):

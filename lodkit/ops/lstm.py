@@ -15,6 +15,11 @@ from .shared import recurrent
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
 
 DOCS_PAGE = "recur"
+SEARCH_WORDS = {
+    "lstm": (
+        "LSTM, nn.LSTM, long short-term memory, recurrent layer, PackedSequence, bidirectional, dynamic_lstm, lstmp"
+    )
+}
 
 
 class Sizes(typing.NamedTuple):

@@ -12,6 +12,7 @@ from ..lod.levels import load_compiled
 from ..registry import Dense, op
 
 DOCS_PAGE = "attend"
+SEARCH_WORDS = {"match_matrix": "bilinear, text matching, similarity matrix, cosine, interaction matrix"}
 
 
 def prepare_match(x, y, weight):

@@ -12,6 +12,7 @@ from .shared.optimizer import optimizer
 from .shared.updates import LEAST_DIVISOR
 
 DOCS_PAGE = "update"
+SEARCH_WORDS = {"momentum": "SGD with momentum, nesterov", "rmsprop": "RMSprop", "lion": "Lion", "adadelta": "Adadelta"}
 
 
 def check_dampening(nesterov, dampening):

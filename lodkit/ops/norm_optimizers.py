@@ -30,6 +30,7 @@ from .shared.updates import (
 )
 
 DOCS_PAGE = "update"
+SEARCH_WORDS = {"dpsgd": "differential privacy, noise", "lamb": "LAMB, large batch", "lars": "LARS, large batch"}
 
 
 def prepare(on, name, param, grad, states, what, total, duplicates):

@@ -13,6 +13,11 @@ from .shared import plain
 from .shared.columns import cells_of, checked_columns
 
 DOCS_PAGE = "convert"
+SEARCH_WORDS = {
+    "one_hot": "one-hot encoding, one hot, to_categorical, indicator",
+    "segment_one_hot": "multi-hot, multi hot encoding, bag of words, CountVectorizer",
+    "dense_to_id_lists": "nonzero columns, argwhere",
+}
 
 
 @op(rowwise=True, types=INTEGERS)

@@ -27,6 +27,12 @@ from .shared.updates import (
 )
 
 DOCS_PAGE = "update"
+SEARCH_WORDS = {
+    "sgd": "SGD, gradient descent, optimizer step, sparse update, IndexedSlices",
+    "adagrad": "Adagrad, SparseAdagrad, optimizer",
+    "rowwise_adagrad": "RowWiseSparseAdagrad, FBGEMM, row-wise",
+    "ftrl": "FTRL, follow the regularized leader, click-through rate",
+}
 
 
 @op(updates=True, types=FLOATING)

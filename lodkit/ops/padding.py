@@ -14,6 +14,11 @@ from .shared import plain
 from .shared.reductions import pad_of
 
 DOCS_PAGE = "pad"
+SEARCH_WORDS = {
+    "pack_segments": "jagged_to_padded_dense, to padded",
+    "unpack_segments": "padded to jagged, dense_to_jagged",
+    "lengths_pad": "pad to fixed length",
+}
 
 CUT = "pass max_length= for segments that were cut to it"
 STEPS = "there is a length for each column of data, of at most as many rows as it has"

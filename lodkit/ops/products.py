@@ -15,6 +15,7 @@ from .selected_rows import value_gradient
 from .weighted_sums import weighted_sum_weights_grad
 
 DOCS_PAGE = "layers"
+SEARCH_WORDS = {"elementwise_mul": "multiply, product, hadamard", "sum_repeated": "unbroadcast, sum_to_shape"}
 
 
 def aligned_shape(x, y, axis):

@@ -20,6 +20,12 @@ from .shared.reductions import check_weights, reduce_segments, weights_grad
 from .shared.tables import check_padding
 
 DOCS_PAGE = "look-up"
+SEARCH_WORDS = {
+    "cast": "float16, half precision, bfloat16, astype, mixed precision",
+    "dequantize_rows": "unpack int8",
+    "quantize_rows": "int8, int4, quantization, compress a table, 8-bit",
+    "quantized_embedding_bag": "int8 embeddings, quantized embedding bag, embedding_bag_byte",
+}
 
 BagPool = Literal["sum", "mean"]
 Search = Literal["extremes", "greedy"]

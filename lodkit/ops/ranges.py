@@ -13,6 +13,11 @@ from .shared import plain
 from .shared.tables import check_ids
 
 DOCS_PAGE = "rearrange"
+SEARCH_WORDS = {
+    "gather_ranges": "slices of rows",
+    "lengths_gather": "select segments",
+    "lengths_tile": "repeat rows, repeat_interleave, np.repeat",
+}
 
 
 def check_data(name, data, what="data"):

@@ -12,6 +12,12 @@ from .lod_levels import example_batch
 from .shared.sequences import is_ragged, pick_parts
 
 DOCS_PAGE = "recur"
+SEARCH_WORDS = {
+    "lod_rank_table": "sort by length, sorted_indices, enforce_sorted",
+    "max_sequence_len": "longest sequence",
+    "reorder_lod_tensor_by_rank": "order by length",
+    "shrink_rnn_memory": "batch_sizes",
+}
 
 
 def check_ranked(x, table):

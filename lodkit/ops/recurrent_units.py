@@ -12,6 +12,7 @@ from .gru import Layout, join_weight, split_weight
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
 
 DOCS_PAGE = "recur"
+SEARCH_WORDS = {"gru_unit": "GRUCell, one step of a GRU", "lstm_unit": "LSTMCell, one step of an LSTM"}
 
 
 def prepare_gru(x, hidden, weight, bias=None, gates=None, reset=None, grads=(None, None, None)):

@@ -22,6 +22,7 @@ from .shared.reductions import (
 )
 
 DOCS_PAGE = "pool"
+SEARCH_WORDS = {"reduce_dims": "sum over axes, reduce_sum, reduce_mean"}
 
 Where = Literal["front", "back"]
 

@@ -14,6 +14,11 @@ from ..registry import Dense, op, takes_bfloat16
 from .shared import plain
 
 DOCS_PAGE = "selected-rows"
+SEARCH_WORDS = {
+    "filter_selected_rows": "keep rows of a gradient",
+    "split_selected_rows": "shard a gradient",
+    "concat_selected_rows": "join gradients",
+}
 
 
 def check_sections(height_sections, height):

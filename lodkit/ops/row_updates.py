@@ -13,6 +13,11 @@ from .shared import plain
 from .shared.updates import Duplicates, check_rule, check_target
 
 DOCS_PAGE = "update"
+SEARCH_WORDS = {
+    "sparse_normalize": "max_norm, renorm, embedding_renorm",
+    "sparse_lp_regularizer": "l1, l2 regularisation, weight decay of rows",
+    "rowwise_counter": "frequency of rows, count usage",
+}
 
 
 def prepare_rows(on, name, param, rows):

@@ -25,6 +25,10 @@ from .gather_scatter import check_axis
 from .shared import plain
 
 DOCS_PAGE = "selected-rows"
+SEARCH_WORDS = {
+    "scatter": "put_along_axis, index_put",
+    "scatter_assign": "index_copy, scatter_nd_update, assign rows, set rows",
+}
 
 
 def check_target(name, data, ids_shape, rows):

@@ -11,6 +11,11 @@ from ..registry import Dense, op
 from .conversions import lengths_to_offsets, segment_ids_to_offsets, vector_desc
 
 DOCS_PAGE = "convert"
+SEARCH_WORDS = {
+    "lengths_range_fill": "position ids, arange per sequence, positions in a sequence, cumcount",
+    "lengths_to_weights": "length normalisation",
+    "lengths_to_ranges": "start and length",
+}
 
 
 @op(types=INTEGERS)

@@ -25,6 +25,13 @@ from .shared.reductions import (
 from .shared.tables import table_grad
 
 DOCS_PAGE = "pool"
+SEARCH_WORDS = {
+    "segment_reduce": (
+        "segment_sum, segment_mean, segment_max, unsorted_segment_sum, scatter_sum, scatter_add, scatter_mean, "
+        "torch_scatter, segment_csr, segment_coo, reduceat, groupby, bincount with weights, jax.ops.segment_sum, "
+        "index_add"
+    )
+}
 
 Segmentation = Literal["lengths", "offsets", "ids", "unsorted_ids"]
 

@@ -16,6 +16,14 @@ from .shared import plain
 from .shared.tables import check_padding
 
 DOCS_PAGE = "selected-rows"
+SEARCH_WORDS = {
+    "add_selected_rows": "scatter_add of a gradient, index_add",
+    "gather_selected_rows": "rows of a sparse gradient",
+    "merge_selected_rows": "coalesce, sum duplicates, deduplicate gradients",
+    "selected_rows_to_dense": "to_dense, densify",
+    "sum": "add, add_n, accumulate gradients",
+    "shape": "size, dimensions",
+}
 
 
 def check_alike(xs):

@@ -12,6 +12,10 @@ from ..lod import LoDTensor, mismatch, values_of
 from ..registry import Dense, inferred_level, op
 
 DOCS_PAGE = "compute"
+SEARCH_WORDS = {
+    "add_position_encoding": "positional encoding, sinusoidal, position embedding, rotary, rope, transformer",
+    "per_sequence": "broadcast one value to all rows of a sequence, add per segment, normalise per sequence",
+}
 
 Arithmetic = Literal["add", "sub", "mul", "div"]
 OPERATIONS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}

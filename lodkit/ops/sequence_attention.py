@@ -14,6 +14,13 @@ from ..registry import Dense, op
 from .shared.reductions import shares
 
 DOCS_PAGE = "attend"
+SEARCH_WORDS = {
+    "sequence_attention": (
+        "flash attention, flash_attn, varlen, flash_attn_varlen_func, scaled_dot_product_attention, SDPA, "
+        "multi-head attention, multihead, MultiheadAttention, self attention, cross attention, transformer, "
+        "causal mask, packed attention, variable length attention, ragged attention"
+    )
+}
 
 
 def heads_of(shape, num_heads, name="query"):

@@ -11,6 +11,7 @@ from ..lod import LoDTensor, values_of
 from ..registry import op
 
 DOCS_PAGE = "compute"
+SEARCH_WORDS = {"sequence_center": "subtract the mean, demean, zero mean"}
 
 
 def prepare(x, level):

@@ -12,6 +12,10 @@ from ..lod import LoDTensor
 from ..registry import Dense, op
 
 DOCS_PAGE = "attend"
+SEARCH_WORDS = {
+    "row_conv": "lookahead convolution, deep speech",
+    "sequence_conv": "convolution, Conv1d, conv1d, 1d convolution, temporal convolution, TextCNN, window",
+}
 
 
 def check_window(start, length):

@@ -9,6 +9,7 @@ from ..lod import LoDTensor, values_of
 from ..registry import inferred_level, op
 
 DOCS_PAGE = "compute"
+SEARCH_WORDS = {"sequence_cumsum": "cumulative sum, prefix sum, running total, segmented scan, cumsum by group"}
 
 
 def sum_dtype(dtype):

@@ -15,6 +15,7 @@ from ..registry import Dense, VarDesc, op
 from .padding import check_width
 
 DOCS_PAGE = "pad"
+SEARCH_WORDS = {"sequence_mask": "attention mask, padding mask, key_padding_mask, boolean mask of lengths"}
 
 MaskType = Literal["bool", "int32", "int64", "float16", "float32", "float64"]
 

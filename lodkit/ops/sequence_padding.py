@@ -17,6 +17,10 @@ from .shared import plain
 from .shared.reductions import pad_of
 
 DOCS_PAGE = "pad"
+SEARCH_WORDS = {
+    "sequence_pad": "pad_sequence, pad_packed_sequence, to_tensor, padded batch, jagged to dense, rectangular",
+    "sequence_unpad": "unpad_sequence, pack_padded_sequence, remove padding, unpad_input, dense to jagged",
+}
 
 Side = Literal["right", "left"]
 
@@ -55,6 +59,12 @@ def pad_as(pad, dtype):
         lost = (found != pad) & ~np.isnat(pad)
         if lost.any():
             raise ValueError(f"pad_value {pad[lost][0]} is no value of {dtype}; pass one in the unit of the values")
+    elif dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            # The sign of -0.0 is kept.
+            found = pad.astype(dtype)
+        if (lost := np.isinf(found) & ~np.isinf(pad)).any():
+            pad_of(pad[lost][0], dtype)
     else:
         found = np.array([pad_of(x, dtype) for x in pad.reshape(-1).tolist()], dtype).reshape(pad.shape)
     return found.reshape(()) if pad.size == 1 else found

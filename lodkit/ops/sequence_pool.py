@@ -12,6 +12,13 @@ from ..registry import Dense, op, pooled_desc, takes_bfloat16
 from .shared.reductions import ResultType, argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
 
 DOCS_PAGE = "pool"
+SEARCH_WORDS = {
+    "sequence_pool": (
+        "max pooling, mean pooling, average pooling, sum pooling, global pooling, reduce, sum of each sequence, "
+        "mean of each sequence, first token, last token, CLS, SequencePool, reduce_sum, nanmean, aggregate, "
+        "logsumexp per segment"
+    )
+}
 
 Pool = Literal["sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"]
 

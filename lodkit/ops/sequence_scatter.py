@@ -13,6 +13,7 @@ from ..registry import Dense, op
 from .shared.tables import check_ids
 
 DOCS_PAGE = "rearrange"
+SEARCH_WORDS = {"sequence_scatter": "scatter_nd_add, add at ids"}
 
 
 def prepare(x, ids, updates):

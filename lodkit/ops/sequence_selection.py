@@ -14,6 +14,11 @@ from .shared import sequences as shared
 from .shared.features import rows_of
 
 DOCS_PAGE = "rearrange"
+SEARCH_WORDS = {
+    "sequence_select": "take per sequence, local indices",
+    "sequence_slice": "slice, truncate, trim, first k, head, last k, crop, cut to max length",
+    "sequence_sort": "sort, argsort, order, sort_values",
+}
 
 By = Literal["stops", "lengths"]
 

@@ -13,6 +13,12 @@ from .sequence_cumsum import sequence_cumsum
 from .shared.reductions import log_shares, shares
 
 DOCS_PAGE = "compute"
+SEARCH_WORDS = {
+    "sequence_softmax": (
+        "segment softmax, scatter_softmax, softmax per segment, softmax of groups, attention weights, edge_softmax"
+    ),
+    "sequence_log_softmax": "scatter_log_softmax, log probabilities",
+}
 
 
 def prepare(name, values, grad=None):

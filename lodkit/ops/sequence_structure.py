@@ -15,6 +15,12 @@ from .shared.features import merge_examples, rows_of
 from .shared.sequences import add_to_sources, is_ragged, number_rows, pick_parts, prepare_concat
 
 DOCS_PAGE = "rearrange"
+SEARCH_WORDS = {
+    "sequence_concat": "concatenate sequences, append to each sequence, concatenate row by row, zip",
+    "sequence_expand": "repeat, tile, broadcast to sequences",
+    "sequence_expand_as": "repeat_interleave, broadcast, expand to rows",
+    "sequence_reverse": "flip, backwards, reverse time",
+}
 
 
 def _repeat_segments(x, offsets):

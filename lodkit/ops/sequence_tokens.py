@@ -14,6 +14,11 @@ from ..registry import Dense, VarDesc, VarType, inferred_level, op
 from .shared.sequences import check_tokens
 
 DOCS_PAGE = "rearrange"
+SEARCH_WORDS = {
+    "sequence_contains": "isin, any token, filter sequences",
+    "sequence_enumerate": "n-gram, ngram, ngrams, sliding window, skip gram windows, windows of tokens",
+    "sequence_erase": "remove tokens, stop words, drop special tokens, filter tokens",
+}
 
 
 def prepare_erase(values, tokens):

@@ -14,6 +14,7 @@ from ..registry import Dense, op
 from .shared import plain
 
 DOCS_PAGE = "pool"
+SEARCH_WORDS = {"sequence_topk": "topk, k largest, nlargest, best k", "sequence_topk_avg_pooling": "k-max pooling"}
 
 
 def check_steps(values, k=1):

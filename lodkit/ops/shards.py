@@ -12,6 +12,11 @@ from .conversions import lengths_to_offsets, vector_desc
 from .shared import plain
 
 DOCS_PAGE = "features"
+SEARCH_WORDS = {
+    "partition": "sharding, shard ids, bucketize, block_bucketize_sparse_features, distribute",
+    "lengths_partition": "shard bags",
+    "gather_by_key": "undo sharding, unbucketize",
+}
 
 
 def shards_of(name, num_outputs, inputs):

@@ -13,6 +13,7 @@ from .shared import recurrent
 from .shared.recurrent import Activation, activate, round_to, slope, to_double
 
 DOCS_PAGE = "recur"
+SEARCH_WORDS = {"simple_rnn": "RNN, nn.RNN, Elman, recurrent layer, vanilla RNN"}
 
 
 def prepare(x, input_weight, weight, bias, h0, level):

@@ -17,6 +17,10 @@ from .shared import plain
 from .shared.columns import check_values_of, checked_columns, checked_vector
 
 DOCS_PAGE = "convert"
+SEARCH_WORDS = {
+    "sparse_to_dense": "scatter to dense, tf.sparse.to_dense",
+    "sparse_to_dense_mask": "ids to columns, feature ids to dense",
+}
 
 
 def prepare(on, indices, values, num_rows):

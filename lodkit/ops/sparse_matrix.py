@@ -14,6 +14,11 @@ from .shared.columns import cells_of, check_dense, check_values_of, checked_colu
 from .shared.reductions import pad_of
 
 DOCS_PAGE = "convert"
+SEARCH_WORDS = {
+    "sparse_matrix": "csr_matrix, scipy sparse, coo, document term matrix",
+    "batch_sparse_to_dense": "csr to dense, toarray",
+    "batch_dense_to_sparse": "dense to csr",
+}
 
 
 def _matrix_desc(ids, dtype, columns, item, what):

@@ -13,6 +13,10 @@ from .lod_levels import example_batch, levels_of
 from .shared.features import check_items, check_mask, to_numpy
 
 DOCS_PAGE = "rearrange"
+SEARCH_WORDS = {
+    "split_lod_tensor": "if else, mask batch, partition by a condition, where",
+    "merge_lod_tensor": "merge branches, undo split",
+}
 
 
 def prepare_split(x, mask, level):

@@ -17,6 +17,10 @@ from .shared.features import check_items
 from .shared.sequences import pick_parts
 
 DOCS_PAGE = "recur"
+SEARCH_WORDS = {
+    "lod_tensor_to_array": "TensorArray, time steps, unstack, unbind",
+    "array_to_lod_tensor": "stack time steps",
+}
 
 # A write at an index that adds more elements is a mistake.
 MOST_FILLED = 1 << 16

@@ -10,6 +10,11 @@ from .padding import pack_segments, prepare_packed, prepare_unpacked, unpack_seg
 from .shared import plain
 
 DOCS_PAGE = "pad"
+SEARCH_WORDS = {
+    "pack_rnn_sequence": "time major, batch_first=False, padded RNN input",
+    "unpack_rnn_sequence": "from time major",
+    "reverse_packed_segs": "reverse padded",
+}
 
 LARGER = "pass a larger num_steps"
 

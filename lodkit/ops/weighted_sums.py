@@ -14,6 +14,10 @@ from .scatter import check_target
 from .shared import plain
 
 DOCS_PAGE = "selected-rows"
+SEARCH_WORDS = {
+    "weighted_sum": "linear combination, axpy, lerp, average of models",
+    "scatter_weighted_sum": "blend rows",
+}
 
 
 def pairs_of(name, rest):

@@ -18,7 +18,7 @@ from ..arrays.checks import MAX_INT64
 from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
 from ..base.errors import DTypeError
-from ..base.tracebacks import compile_function, full, shorten
+from ..base.tracebacks import compile_function, full, restate, shorten
 from ..lod import LoDTensor, SelectedRows
 from .contract import names_in_tests, write_call
 from .explaining import explain
@@ -95,7 +95,8 @@ def make_call(op):
         f"            __result = __in_float32(__op, ({every}){more}, ({values}), __unknown, out)",
         "            if __result is not NotImplemented:",
         "                return __result",
-        f"        if __clear := __explain(__op, ({every}){more}, ({values}), __unknown, __error):",
+        f"        __clear = __explain(__op, ({every}){more}, ({values}), __unknown, __error)",
+        "        if __clear is not None and not __restate(__error, __clear):",
         "            raise __clear from (__error if __full() else None)",
         "        __shorten(__error)",
         "        raise",
@@ -104,8 +105,8 @@ def make_call(op):
         lines += ["    except BaseException:", f"        {note}", "        raise"]
     space |= {"__op": op, "__plans": op._plans, "__state": state, "__missing": MISSING, "__settle": op._settled}
     space |= {"__slow": run_slowly, "__explain": explain_call, "__full": full, "__shorten": shorten}
-    space |= {"__listeners": listeners, "__note": note_update, "__DTypeError": DTypeError}
-    space |= {"__in_float32": run_in_float32}
+    space |= {"__listeners": listeners, "__note": note_update, "__restate": restate}
+    space |= {"__DTypeError": DTypeError, "__in_float32": run_in_float32}
     return compile_function(op.name, op.name, lines, space)
 
 

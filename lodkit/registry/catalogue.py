@@ -33,9 +33,10 @@ class Registry(Names["Op[..., Any]"]):
         return f"; {len(self)} are in lodkit.OPS, OPS.search(words) finds some"
 
     def search(self, words: str) -> Registry:
-        """Return the operators whose name, family or first lines of documentation have all of some words.
+        """Return the operators that have all of some words in their name, their search words or their first line.
 
-        Where there are none, all of the documentation is searched.
+        Search words are what other libraries and tasks call an operator. Where no operator has all words, all of the
+        documentation is searched. ``lodkit.search`` finds classes, methods and functions, too.
 
         Parameters
         ----------
@@ -45,7 +46,7 @@ class Registry(Names["Op[..., Any]"]):
         Returns
         -------
         Registry
-            Those with all words in their names first.
+            The best first: those with all words in their names, or that are called so elsewhere.
 
         Examples
         --------
@@ -54,22 +55,12 @@ class Registry(Names["Op[..., Any]"]):
         2 operators
           ctc_loss       Return ``-log(p)`` of the labels of each sequence, p summed over all paths that ...
           ctc_loss_grad  Return the gradient of ``ctc_loss`` by the logits: the softmax less the share of the paths ...
+        >>> [*lodkit.OPS.search("flash attention")]
+        ['sequence_attention']
         """
-        from .docstrings import summary
+        from .searching import search_operators
 
-        if not isinstance(words, str):
-            raise TypeError(f"words must be a string, got {words!r:.80}")
-        wanted = words.lower().split()
-        texts = (
-            lambda op: op.name,
-            lambda op: f"{op.name} {op.family} {summary(op)}",
-            lambda op: f"{op.name} {op.__doc__}",
-        )
-        in_names, in_lines, anywhere = (
-            {name: op for name, op in sorted(self.items()) if all(word in text(op).lower() for word in wanted)}
-            for text in texts
-        )
-        return Registry({**in_names, **in_lines} or anywhere)
+        return Registry({name: self[name] for name in search_operators(self, words)})
 
     def __reduce__(self):
         return "OPS" if self is OPS else super().__reduce__()  # lodkit.OPS, with all definitions

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..base.errors import DTypeError, LoDError, LodkitError, ShapeMismatchError, SizeError
+from ..base.errors import DTypeError, LoDError, LodkitError, NoKernelError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor, SelectedRows
 from ..lod.large import is_size, memory_error
 from .inputs import names_of
 from .kinds import numbers_of
+from .mistakes import explain_mistake
+from .usage import write_call
 
+#: Errors of inputs that misfit.
+_MISTAKES = (TypeError, ValueError, AttributeError, NoKernelError)
 _NO_ROWS = ("len() of unsized", "iteration over a 0-d", "tuple index out of range", "too many indices for array")
 
 
@@ -21,12 +25,14 @@ def explain(op, inputs, attrs, error):
     text = str(error)
     if not hasattr(op, "inputs"):  # a function of the array API on a tape
         return None
+    if isinstance(error, TypeError) and (misnamed := by_position(op, attrs)):
+        return misnamed
+    if isinstance(error, _MISTAKES) and (meant := explain_mistake(op, inputs, attrs, error)):
+        return meant
     if type(error) is DTypeError and _names_reduction(op, attrs, text):  # it refuses the first input
         return DTypeError(f"{op.name}: {names_of(op, inputs)[0]}: {text}")
     if isinstance(error, LodkitError) and (not isinstance(error, SizeError) or text.startswith(f"{op.name}: ")):
         return None
-    if isinstance(error, TypeError) and (misnamed := by_position(op, attrs)):
-        return misnamed
     named = [*zip(names_of(op, inputs), inputs, strict=False)]
     if isinstance(error, TypeError | IndexError) and text.startswith(_NO_ROWS):
         return next(filter(None, (_without_rows(op, name, x) for name, x in named)), None)
@@ -42,8 +48,8 @@ def by_position(op, attrs):
         return None
     are, them = ("are", "them") if len(given) > 1 else ("is", "it")
     return TypeError(
-        f"{op.name}: {' and '.join(given)} {are} positional, pass {them} without {', '.join(f'{n}=' for n in given)}; "
-        f"it takes {op.signature}"
+        f"{op.name}: {' and '.join(given)} {are} positional, pass {them} without {', '.join(f'{n}=' for n in given)}: "
+        f"{write_call(op)}"
     )
 
 

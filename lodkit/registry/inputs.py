@@ -6,6 +6,7 @@ from ..arrays import INTEGERS, WHOLE, check_values, is_array
 from ..arrays.remedies import Wanted, conversion_of
 from ..lod import LoDTensor, RankTable, SelectedRows
 from .kinds import CONTAINERS, LISTS, Dense, accept, numbers_of, on_gpu
+from .usage import count_error
 
 
 def accept_inputs(op, inputs):
@@ -31,11 +32,8 @@ def accept_inputs(op, inputs):
 
 def check_count(op, inputs):
     """Raise unless there are as many inputs, or descriptions of them, as the operator takes."""
-    names = [*op.inputs]
-    if missing := names[len(inputs) : max(op.required, op.variadic)]:
-        raise TypeError(f"{op.name} lacks {', '.join(missing)}; it takes {op.signature}")
-    if not op.variadic and len(inputs) > len(names):
-        raise TypeError(f"{op.name} takes {op.signature}, got {len(inputs)} inputs")
+    if error := count_error(op, len(inputs)):
+        raise error
 
 
 def check_types(op, descs):

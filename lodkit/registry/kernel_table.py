@@ -30,10 +30,11 @@ class KernelTable(Members):
     def kernel(self, *devices: Literal["cpu", "cuda"], choose_loops: Any = None) -> Callable[[Function], Function]:
         """Register the decorated function as the kernel for a device and its annotated kinds.
 
-        Inputs of one kind need no annotation; the definition gives the defaults. A kernel of the CPU whose first input
-        is annotated ``FewSequences`` or ``FewRows`` comes before the others for calls with few numbers. It may ask for
-        vectors that compiled code reads, ``mask: Flags``, and for values of an attribute, ``level: Literal[0, -1]``.
-        Where it returns ``NotImplemented``, the kernel of all calls of these kinds runs.
+        Inputs of one kind need no annotation; the definition gives the defaults. Where inputs are any number,
+        ``*xs: Dense | LoDTensor`` serves those of both kinds, and of one that no other kernel names alone. A kernel of
+        the CPU whose first input is annotated ``FewSequences`` or ``FewRows`` comes before the others for calls with
+        few numbers. It may ask for vectors that compiled code reads, ``mask: Flags``, and for values of an attribute,
+        ``level: Literal[0, -1]``. Where it returns ``NotImplemented``, the kernel of all calls of these kinds runs.
 
         Parameters
         ----------
@@ -82,7 +83,12 @@ class KernelTable(Members):
         names = list(inspect.signature(function).parameters)[skip:]
         taken = [(i, kinds_of(hints.get(names[i], Dense))) for i in self._varying]
         last = len(self.inputs) - 1
-        for key in itertools.product(*(kind_keys(kinds, self.variadic and i == last) for i, kinds in taken)):
+        many = self.variadic and last in self._varying
+        every = kind_keys(taken[-1][1], True)[0] if many else None
+        for key in itertools.product(*(kind_keys(kinds, many and i == last) for i, kinds in taken)):
+            # A kernel that names fewer kinds comes before one that takes them among others.
+            if many and key[-1] != every and (device, key) in self.kernels:
+                continue
             if contract:
                 self._few[key] = Kernel(self, device, key, function, launch, contract=contract)
                 continue

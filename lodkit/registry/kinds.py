@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import types
 import typing
 
@@ -34,9 +35,12 @@ def kinds_of(hint):
 
 
 def kind_keys(kinds, variadic):
-    """Entries of a kernel's keys for an input of any of ``kinds``."""
+    """Entries of a kernel's keys for an input of any of ``kinds``; for any number of inputs every mix, of all first."""
     names = sorted("None" if kind is type(None) else kind.__name__ for kind in kinds)
-    return ["|".join(n for n in names if n != "None")] if variadic else names
+    if not variadic:
+        return names
+    names = [name for name in names if name != "None"]
+    return ["|".join(some) for count in range(len(names), 0, -1) for some in itertools.combinations(names, count)]
 
 
 def kind_of(x):

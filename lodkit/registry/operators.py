@@ -37,6 +37,7 @@ from .kinds import Dense, check_whole, kind_of, kinds_of, name_of, numbers_of, r
 from .open_tapes import Call, differentiate
 from .public_call import AdaptedCall, PlainCall
 from .tensors import arrays_of
+from .usage import need_error, unknown_error
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -271,6 +272,8 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
             if kind_of(x) not in allowed and not rows:
                 even = kind_of(x) is Dense and getattr(x, "ndim", 1) == 2 and "int" in str(x.dtype)  # a row per bag
                 made = f"LoDTensor.from_uniform({name})" if even else f"LoDTensor({name}, [lengths])"
+                if kind_of(x) is Dense and len(getattr(x, "shape", ())) > 2:  # (sequences, rows, *item)
+                    made = f"LoDTensor.from_padded({name}, lengths)"
                 wrap = f" (wrap it: {made})" if LoDTensor in allowed else ""
                 self._miss(one_device(self.name, inputs), f"{name}={name_of(x)}{wrap}")
 
@@ -281,15 +284,14 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
                 attrs[name] = self._settled(name, value)
 
     def _check_needed(self, attrs):
-        for name in self._needed:
-            if name not in attrs:
-                raise TypeError(f"{self.name} needs the attribute {name}; it takes {self.signature}")
+        if error := need_error(self, attrs):
+            raise error
 
     def _settled(self, name, value):
         if value is MISSING:
             return value  # the slow way names all that is missing
         if name not in self._checks:
-            raise TypeError(f"{self.name} has no attribute {name!r:.200}; it takes {self.signature}")
+            raise unknown_error(self, name, value)
         return self._checks[name].settled(value)
 
     # -- showing ---------------------------------------------------------------------------------

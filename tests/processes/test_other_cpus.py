@@ -18,9 +18,9 @@ KERNEL = """
 import re
 import llvmlite.binding as llvm
 import numpy as np
-from lodkit.kernels.cpu.primitives import reduce, reduce_kernels
+from lodkit.kernels.cpu.primitives import reduce, reduce_kernels, row_access
 
-prefetch = reduce_kernels.Prefetch(2, again=True)
+prefetch = row_access.Prefetch(2, again=True)
 kernel = reduce_kernels.sum_kernel("sum", 64, True, False, prefetch).compiled
 values, ids, offsets = np.ones((9, 64), np.{dtype}), np.arange(9), np.array([0, 9])
 out = np.empty((1, 64), np.{dtype})

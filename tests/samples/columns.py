@@ -11,6 +11,7 @@ COLUMNS = [
     ((reals(0, 2), reals(0, 1)), {}),
     ((array(2, 1, dtype=np.float16), array(2, 3, dtype=np.float16)), {}),
     ((array(2, 2, dtype=np.int64),), {}),
+    ((np.array([[65535], [31745]], np.uint16), np.array([1, 64513], np.uint16)), {}),
     ((reals(2, 0, dtype=np.float32), reals(2, 5, dtype=np.float32)), {}),
 ]
 SLICES = [

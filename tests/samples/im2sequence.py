@@ -12,6 +12,7 @@ IMAGES = [
     ((reals(2, 3, 5, 4, dtype=np.float32),), {"kernels": [2, 3], "strides": [1, 3], "paddings": [0, 2, 0, 1]}),
     ((array(1, 1, 3, 2, dtype=np.float16),), {"kernels": (2, 2), "paddings": (1, 1, 1, 1)}),
     ((array(2, 1, 2, 3, dtype=np.int64),), {"kernels": (1, 2)}),
+    ((np.full((1, 1, 2, 2), 2**64 - 1, np.uint64),), {"kernels": (2, 1), "paddings": (1, 0, 0, 0)}),
     ((reals(1, 1, 1, 2),), {"kernels": (4, 2), "strides": (3, 2), "paddings": (5, 0, 5, 0)}),
     ((reals(0, 2, 3, 3),), {"kernels": (2, 2)}),
     ((reals(2, 0, 3, 3),), {"kernels": (2, 2)}),

@@ -36,6 +36,15 @@ POOLED += [((x,), {"pool": POOLS[(3 * i + k) % 8]}) for i, x in enumerate(RAGGED
 POOLED += [((RAGGED[6],), {"pool": p, "level": 0, "pad_value": 2.0}) for p in POOLS]
 POOLED += [((RAGGED[7],), {"pool": "sum", "level": level}) for level in (0, 1, 2, -2, -3)]
 POOLED += [((x,), {"pool": p}) for x in INTEGERS for p in ("sum", "max", "min", "first", "last")]
+POOLED += [
+    ((x,), {"pool": pool} | more)
+    for x in (
+        LoDTensor(np.array([2**64 - 1, 2**63, 5, 7], np.uint64), [[2, 0, 2]]),
+        LoDTensor(np.array([[True, False], [True, True], [False, False]]), [[2, 1]]),
+    )
+    for pool, more in (("sum", {}), ("min", {}), ("last", {}), ("mean", {"dtype": "float64"}))
+]
+POOLED += [((x,), {"pool": "mean", "dtype": "float64"}) for x in INTEGERS[1:2]]
 INDEXED = [((x,), {"pool": p, "return_index": True}) for x in (*RAGGED, *INTEGERS) for p in ("max", "min")]
 SPECIALS = [((SPECIAL,), {"pool": p}) for p in POOLS] + [((SPECIAL,), {"pool": "max", "return_index": True})]
 SAMPLES = {

@@ -16,7 +16,7 @@ from .slots import slots
 from .views import pending, raise_pending
 
 #: Integers that int64 holds, and kernels do not read as ids.
-_ID_TYPES = frozenset(map(np.dtype, ("int8", "int16", "uint8", "uint16", "uint32")))
+_SMALL_TYPES = frozenset(map(np.dtype, ("int8", "int16", "uint8", "uint16", "uint32")))
 
 
 @elementwise
@@ -33,7 +33,7 @@ def ids_of(ids, name):
     if ids.dtype not in (np.int32, np.int64):
         if not ids.size:
             return ids.like(ids.shape, np.int64)
-        if ids.dtype in _ID_TYPES:
+        if ids.dtype in _SMALL_TYPES:
             return convert(ids, np.int64)
         if ids.dtype == np.uint64:
             # Of the first one the CPU says what is wrong; this waits for the device.

@@ -17,22 +17,25 @@ from .importing import malformed_error
 MIN_WORDS_TO_IMPORT = 100_000
 
 
-def encode_words(column, visible):
-    """Ids of a column's words, and the words by id; None without pyarrow, or where words are malformed.
+def encode_words(parts):
+    """Ids of the words of each part, and the words by id; None without pyarrow, or where words are malformed.
 
-    ``visible`` (or None): the words that are encoded.
+    A part is a column and its ``visible`` words, those that are encoded; None for all.
     """
-    if "pyarrow" not in sys.modules and column.count < MIN_WORDS_TO_IMPORT:
+    if "pyarrow" not in sys.modules and sum(column.count for column, _ in parts) < MIN_WORDS_TO_IMPORT:
         return None
     try:
         import pyarrow
     except ImportError:
         return None
     try:
-        make = _view_array if column.schema.format == b"vu" else _offset_array
-        encoded = make(pyarrow, column, visible).dictionary_encode()
-        words = encoded.dictionary.to_numpy(zero_copy_only=False).tolist()
-        return encoded.indices.to_numpy().astype(np.int64), words
+        make = _view_array if parts[0][0].schema.format == b"vu" else _offset_array
+        texts = [make(pyarrow, *part) for part in parts]
+        some = pyarrow.chunked_array([text for text in texts if len(text)], texts[0].type).dictionary_encode().chunks
+        # All chunks have one dictionary, that of all of them.
+        words = some[0].dictionary.to_numpy(zero_copy_only=False).tolist() if some else []
+        ids = (part.indices.to_numpy().astype(np.int64) for part in some)
+        return [next(ids) if len(text) else np.zeros(0, np.int64) for text in texts], words
     # An older pyarrow lacks types and functions.
     except (LoDError, AttributeError, pyarrow.ArrowException):
         return None

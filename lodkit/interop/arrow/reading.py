@@ -15,7 +15,7 @@ from ..awkward import from_awkward
 from ..awkward import is_array as is_awkward
 from . import buffers
 from .importing import Column, chunks_of
-from .words import holds_words, unify_words, words_of
+from .words import holds_words, join_words, words_of
 
 _DEPTH = 64
 
@@ -111,7 +111,7 @@ def _join_chunks(chunks, nulls, dictionary, name="x"):
         words.append(reader.words)
         first += len(parts[-1])
     if dictionary:
-        parts, words = unify_words(parts, words)
+        parts, words = join_words(parts, words)
     t = parts[0] if len(parts) == 1 else concat(parts)
     return (t, words) if dictionary else t
 

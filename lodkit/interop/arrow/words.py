@@ -21,7 +21,11 @@ def holds_words(schema):
 
 
 def words_of(column, visible):
-    """Ids of a column's words, and the words by id; ``visible`` (or None): those that are not in null lists."""
+    """Ids of a column's words, and the words by id; ``visible`` (or None): those that are not in null lists.
+
+    Text is encoded later, that of all chunks together: in place of ids these are places among its words, and in place
+    of words it is ``(column, visible)``.
+    """
     if not holds_words(column.schema):
         format = column.schema.format.decode(errors="replace")
         raise DTypeError(f"dictionary=True is for words, not format {format!r:.80}; leave it out")
@@ -30,17 +34,26 @@ def words_of(column, visible):
         if buffers.find_nulls(words) is not None:
             raise LoDError("the dictionary has a null; fill it first")
         return buffers.ids(column, words.count), _strings(words)
-    found, words = encode_words(column, visible) or _encode_one_by_one(column, visible)
-    if visible is None:
-        return found, words
-    ids = np.zeros(column.count, np.int64)
-    ids[visible] = found
-    return ids, words
+    return np.arange(column.count), (column, visible)
 
 
-def _encode_one_by_one(column, visible):
+def join_words(parts, words):
+    """Tensors of ids over the words of all chunks, in order of first mention, and these words."""
+    if type(words[0]) is list:
+        return unify_words(parts, words)
+    encoded, known = encode_words(words) or _encode_one_by_one(words)
+    made = []
+    for t, (column, visible), ids in zip(parts, words, encoded, strict=True):
+        if visible is not None:
+            found, ids = ids, np.zeros(column.count, np.int64)
+            ids[visible] = found
+        made.append(t.with_values(ids[t.values]))
+    return made, known
+
+
+def _encode_one_by_one(parts):
     known = defaultdict(count().__next__)
-    return _number_words(_strings(column, visible), known), list(known)
+    return [_number_words(_strings(*part), known) for part in parts], list(known)
 
 
 def unify_words(parts, words):

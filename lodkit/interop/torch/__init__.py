@@ -1,12 +1,14 @@
 """Operators, modules and optimizers for PyTorch: what lodkit computes, differentiated by torch.autograd.
 
 ``lodkit.interop.torch.<operator>`` is there for every operator with a gradient; see ``autograd``. PyTorch is imported
-with this package, each module on first use.
+with this package, each module on first use. Where PyTorch is there already, ``torch.load`` takes files with LoDTensors,
+SelectedRows and PackedRows of tensors from here on.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 
 #: Name -> module of this package that defines it; None for modules themselves. The registry lists the operators.
 _HOMES = {
@@ -18,6 +20,7 @@ _HOMES = {
     "SequencePool": "modules",
     "collate": "batches",
     "differentiable": "autograd",
+    "embedding_bags": "many_tables",
     "keyed": "nested",
     "ragged": "nested",
 }
@@ -30,6 +33,7 @@ def __getattr__(name):
         import torch
     except ImportError as error:
         raise ImportError("lodkit.interop.torch needs PyTorch: pip install lodkit[torch]") from error
+    allow_loading(torch)
     if name in _HOMES:
         module = importlib.import_module(f".{_HOMES[name] or name}", __name__)
         value = getattr(module, name) if _HOMES[name] else module
@@ -46,3 +50,16 @@ def __dir__():
     from ...registry import OPS
 
     return sorted({*globals(), *_HOMES, *(name for name, op in OPS.items() if op.gradient_rule)})
+
+
+def allow_loading(torch):
+    """Let ``torch.load(weights_only=True)`` make lodkit's values: their parts are checked, and nothing else runs."""
+    from ...lod.lod_tensor import restore_lod_tensor
+    from ...lod.packed_rows import PackedRows
+    from ...lod.selected_rows import restore_selected_rows
+
+    torch.serialization.add_safe_globals([restore_lod_tensor, restore_selected_rows, PackedRows])
+
+
+if "torch" in sys.modules and hasattr(sys.modules["torch"], "serialization"):
+    allow_loading(sys.modules["torch"])

@@ -10,7 +10,7 @@ import torch
 from ...arrays.ids import checked_ids
 from ...arrays.numpy_arrays import refuse_large
 from ...arrays.remedies import remedy_for
-from ...arrays.tensors import array_of, check_storage, plain_array_of
+from ...arrays.tensors import array_of, check_storage, numbers_of, plain_array_of
 from ...base.errors import DeviceError, DTypeError, LoDError, ShapeMismatchError
 from ...jit import njit
 from ...lod import LoDTensor, check_bag
@@ -91,7 +91,7 @@ def _ids_of(x, name="input", like=None):
         if x.is_floating_point() or x.is_complex() or x.dtype is torch.bool:
             raise DTypeError(f"{name} must be integers, not {x.dtype}; convert with .long()")
         if x.dtype is torch.uint64:
-            refuse_large(array_of(x.cpu(), name, record=False), name)
+            refuse_large(numbers_of(x, name), name)
         return _ids_of(x.long(), name, like)
     if like is not None:
         if x.device != like.device:

@@ -144,30 +144,39 @@ def _infer_sizes(op, tensors, frames, attrs, numbers):
 
 def is_sparse(op, frames, attrs, at):
     """Whether the gradient of the tensor at a place is sparse: that of a table from which rows were looked up."""
-    if at != 0 or not attrs.get("is_sparse", op.defaults.get("is_sparse", False)) or attrs.get("axis", 0):
-        return False
-    return ids_of(op, frames) is not None
+    return at in ids_by_table(op, frames, attrs)
 
 
-def ids_of(op, frames):
-    """The place of the ids of a lookup among the tensors, or None."""
-    names = [*op.inputs]
+def ids_by_table(op, frames, attrs):
+    """The places of tables whose gradient is sparse, among the tensors, and of each those of its ids; None for a part
+    of them, as one LoDTensor has the ids of all tables.
+    """
+    if not attrs.get("is_sparse", op.defaults.get("is_sparse", False)) or attrs.get("axis", 0):
+        return {}
+    places, names, found = places_of(frames), [*op.inputs], {}
+    if "tables" in attrs:
+        count, numbers = max(attrs["tables"]) + 1, attrs["tables"]
+        joined = frames[count] == 2
+        for k, number in enumerate(numbers):
+            found.setdefault(places[number], []).append(None if joined else places[count + k])
+        return found
     i = names.index("indices") if "indices" in names else names.index("ids") if "ids" in names else len(frames)
-    return places_of(frames)[i] if i < len(frames) else None
+    return {0: [places[i]]} if i < len(frames) and places[i] is not None else {}
 
 
 def backward(op, saved, grads, call):
     """The fake implementation of an operator's gradient."""
     frames, attrs, _, needs, _ = parse_call(call)
-    flat = []
+    flat, lookups = [], ids_by_table(op, frames, attrs)
     for at, needed in enumerate(needs):
         if not needed:
             continue
-        if is_sparse(op, frames, attrs, at):
-            count = saved[ids_of(op, frames)].numel()
+        if at in lookups:
             # The rows of padding ids are left out.
-            if attrs.get("padding_idx") is not None:
+            if None in lookups[at] or attrs.get("padding_idx") is not None:
                 count = torch.library.get_ctx().new_dynamic_size()
+            else:
+                count = sum(saved[place].numel() for place in lookups[at])
             flat.append(torch.empty(count, dtype=torch.int64, device=saved[0].device))
             flat.append(saved[at].new_empty((count, *saved[at].shape[1:])))
         else:

@@ -7,26 +7,9 @@ from ...ops import bag_columns as ops
 from ...registry import Dense
 
 
-def reduce_columns(on, xs, tables, names, pool, pad_value, padding_idx, dtype):
+@ops.embedding_bag_columns.kernel("cpu", "cuda")
+def embedding_bag_columns(on, *xs: Dense | LoDTensor, tables, names, pool, pad_value, padding_idx, is_sparse, dtype):
     found = ops.prepare_columns(on, xs, tables, names, pool, padding_idx, dtype)
     out = on.output(found.shape, found.dtype, None, xs[0])
     on.bag_columns.reduce_columns(found, padding_idx, pool, pad_value, dtype, out)
     return out
-
-
-@ops.embedding_bag_columns.kernel("cpu", "cuda")
-def embedding_bag_columns(on, *xs: Dense | LoDTensor, tables, names, pool, pad_value, padding_idx, is_sparse, dtype):
-    return reduce_columns(on, xs, tables, names, pool, pad_value, padding_idx, dtype)
-
-
-# Tables alone, or ids alone, are refused by the checks.
-
-
-@ops.embedding_bag_columns.kernel("cpu", "cuda")
-def tables_alone(on, *xs: Dense, tables, names, pool, pad_value, padding_idx, is_sparse, dtype):
-    return reduce_columns(on, xs, tables, names, pool, pad_value, padding_idx, dtype)
-
-
-@ops.embedding_bag_columns.kernel("cpu", "cuda")
-def ids_alone(on, *xs: LoDTensor, tables, names, pool, pad_value, padding_idx, is_sparse, dtype):
-    return reduce_columns(on, xs, tables, names, pool, pad_value, padding_idx, dtype)

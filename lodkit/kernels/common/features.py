@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import native
 from ...arrays.sizes import size_product
 from ...lod import LoDTensor, freeze
 from ...lod.key_index import KeyIndex
@@ -74,21 +75,26 @@ def pack_features_grad(on, x, grad, /, *, presence):
 
 
 def _select(values, keys, feature_keys):
+    """The index of the entries, the numbers of keys there, and the levels of the result."""
     index, feature_keys = ops.prepare_select(values, keys, feature_keys)
     if type(index) is not KeyIndex:
         index = KeyIndex(index, values._lod)
     examples, feature_keys = len(values), feature_keys.tolist()
     size_product((len(feature_keys), examples), "feature_keys * examples")
-    offsets, *runs = index.select(feature_keys)
-    levels = freeze(np.arange(len(feature_keys) + 1) * examples), freeze(offsets)
-    return [values.values], levels, [CopyPlan(*runs)]
+    numbers, offsets = index.select(feature_keys)
+    return index, numbers, (freeze(np.arange(len(feature_keys) + 1) * examples), freeze(offsets))
 
 
 @ops.select_features.kernel("cpu", "cuda")
 def select_features(on, values: LoDTensor, /, *, keys, feature_keys, out=None):
-    return scatter_by_plan(on, _select(values, keys, feature_keys), out)
+    index, numbers, levels = _select(values, keys, feature_keys)
+    rows = values.values
+    out = on.output((levels[-1].item(-1), *rows.shape[1:]), native(rows.dtype), out, rows)
+    on.features.copy_rows(index, numbers, levels[-1], rows, out)
+    return LoDTensor._wrap(out, levels)
 
 
 @ops.select_features_grad.kernel("cpu", "cuda")
 def select_features_grad(on, values: LoDTensor, grad, /, *, keys, feature_keys):
-    return scatter_grad(on, _select(values, keys, feature_keys), grad)[0]
+    index, numbers, levels = _select(values, keys, feature_keys)
+    return scatter_grad(on, ([values.values], levels, [CopyPlan(*index.list_runs(numbers))]), grad)[0]

@@ -57,8 +57,8 @@ def reduce_integers(on, values, ids, padding_idx, offsets, reduce, pad_value, ou
     if ids is not None:
         values = on.gather(values, ids, padding_idx, None, unchecked)
     if out.dtype.kind == "f":
-        on.reduce_into(on.convert(values, out.dtype), None, None, None, offsets, reduce, pad_value, out)
-        return out
+        found = on.reduce_into(on.convert(values, out.dtype), None, None, None, offsets, reduce, pad_value)
+        return on.copy_elements(found, out)
     pad, is_wide = pad_of(pad_value, out.dtype), native(values.dtype) == _UINT64
     if reduce not in ("sum", "prod"):
         pad = int(pad) - (1 << 63) if is_wide else int(pad)

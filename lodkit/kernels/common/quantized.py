@@ -6,10 +6,9 @@ import numpy as np
 
 from ...arrays import check_values, dtype_named
 from ...lod import SelectedRows
-from ...lod.packed_rows import check_packed
+from ...lod.packed_rows import are_packed, check_packed
 from ...ops import quantized as ops
 from ...ops.quantized import FLOAT
-from ...ops.shared.reductions import pad_of
 from ...registry import Dense, Ids
 
 
@@ -32,13 +31,11 @@ def dequantize_rows(on, rows, /, *, bits, out=None):
 @ops.quantized_embedding_bag.kernel("cpu", "cuda")
 def quantized_embedding_bag(on, rows, ids: Ids, weights, /, *, bits, pool, pad_value, padding_idx, out=None):
     flat, bags = ids
-    columns = ops.prepare_bag(rows, flat, weights, bits, padding_idx)
-    offsets, pad, checked = bags._row_offsets(), pad_of(pad_value, FLOAT), out is not None
-    if checked:
-        on.ids_in_range(flat, len(rows))
-    out = on.output((len(offsets) - 1, columns), FLOAT, out, rows)
-    out = on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, pad, bits, out, checked)
-    return ops.with_outer_levels(bags, -1, out)
+    if weights is not None or padding_idx is not None or not are_packed(rows, bits):
+        ops.prepare_bag(rows, flat, weights, bits, padding_idx)
+    levels = bags._lod
+    out = on.quantized.pool_rows(rows, flat, weights, padding_idx, levels[-1], pool, pad_value, bits, out)
+    return out if len(levels) == 1 else ops.with_outer_levels(bags, -1, out)
 
 
 @ops.quantized_embedding_bag_weights_grad.kernel("cpu", "cuda")
@@ -48,8 +45,7 @@ def quantized_embedding_bag_weights_grad(on, rows, ids: Ids, grad, weights, /, *
     on.ids_in_range(flat, len(rows))
     offsets, means = bags._row_offsets(), None
     if pool == "mean":
-        means = on.output((len(offsets) - 1, columns), FLOAT, None, rows)
-        on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, FLOAT.type(0), bits, means, True)
+        means = on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, 0.0, bits)
     taken = on.output((len(flat), columns), FLOAT, None, rows)
     on.quantized.unpack(rows, flat, padding_idx, bits, taken)
     return on.weights_grad(taken, None, None, offsets, weights, means, grad, pool)

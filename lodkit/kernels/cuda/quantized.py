@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
-from ...arrays.cuda import checked_ids, convert, fill, launch
+from ...arrays.cuda import checked_ids, convert, fill, launch, output
 from ...arrays.cuda import copy_elements as copy_elements
+from ...lod.packed_rows import packed_columns
 from ...ops.quantized import FLOAT, PARAMS
+from ...ops.shared.reductions import pad_of
 from .primitives.offsets import offsets_like
 from .primitives.quantized import WARP, bag_kernel, dequantize_kernel, quantize_kernel
 from .primitives.reduce import VECTOR, group_of, launch_reduction, reduce_tiles, weight_totals
@@ -45,12 +47,13 @@ def unpack(rows, ids, padding_idx, bits, out):
     return out
 
 
-def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad, bits, out, checked):
+def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad_value, bits, out=None):
     """Add up the rows of every bag, or average them; those of a long bag in tiles, as in other reductions. Ids outside
-    the rows raise, if they were not ``checked``.
+    the rows raise.
     """
-    if not checked:
-        checked_ids(ids, len(rows))
+    checked_ids(ids, len(rows))
+    out = output(rows, (len(offsets) - 1, packed_columns(rows.shape[1], bits)), FLOAT, out)
+    pad = pad_of(pad_value, FLOAT)
     if not ids.size:
         fill(out, pad)
     if not ids.size or not out.size:

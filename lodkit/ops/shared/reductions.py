@@ -96,10 +96,11 @@ def result_dtype(dtype, reduce, asked=None):
             )
         return np.dtype(np.float64)
     if asked is not None and asked != dtype:
-        if not is_half(dtype) and dtype != np.float32:
+        # Kernels ask for more by a numpy.dtype: float32 is summed in blocks of float32.
+        if not (is_half(dtype) or dtype == np.float32) or (asked == "float64" and type(asked) is str):
+            others = "float16 and bfloat16 data" if asked == "float32" else "means of integers"
             raise DTypeError(
-                f"dtype={asked!r} is for float16 and bfloat16 data, not {dtype}; convert the result with "
-                f".astype(np.{asked})"
+                f"dtype={asked!r} is for {others}, not {dtype}; convert the result with .astype(np.{asked})"
             )
         return np.dtype(asked)
     return total_dtype(dtype) if not is_floating(dtype) and reduce in ("sum", "prod") else dtype

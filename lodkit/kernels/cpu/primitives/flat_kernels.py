@@ -9,7 +9,8 @@ import numpy as np
 from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS
 from ....jit.tuning import tuning
-from .reduce_kernels import FIRST_LEVEL, TILE, TOO_LONG, divide_total
+from .reduce_kernels import TILE, TOO_LONG, divide_total
+from .row_access import FIRST_LEVEL
 
 # Numbers taken at a time, in segments of up to SHORT_LANES and in longer ones.
 SHORT_LANES, LANES = 32, 64

@@ -15,28 +15,22 @@ from ....arrays import ALIGNED, AS_THEY_ARE, BIG_ARRAY_BYTES, is_half, matrix, n
 from ....arrays.ids import ids_in_range
 from ....jit import limits, njit, run, settings, simd
 from ....jit.reducers import REDUCERS, Divisor
-from ....jit.tuning import SHARED, tuning
+from ....jit.tuning import LARGE_CALL, SHARED, WIDE_ROW_BYTES, tuning
 from ....lod.offsets import tiles_of
+from ....lod.packed_rows import PARAMS_BYTES, packed_columns
 from ....ops.shared.reductions import pad_of, result_dtype
 from ...common.integers import computed_type, needs_integers, reduce_integers, to_comparable
 from . import device
 from .flat_kernels import LANES, SHORT_LANES, flat_kernel, flat_logsumexp_kernel
 from .gather import NO_WEIGHTS, rows_to_read
 from .gradient_kernels import plain, weight_sums
-from .reduce_kernels import (
-    BAD_IDS,
-    NO_PREFETCH,
-    TILE,
-    Prefetch,
-    divide_total,
-    extreme_kernel,
-    logsumexp_kernel,
-    sum_kernel,
-)
+from .reduce_kernels import BAD_IDS, TILE, divide_total, extreme_kernel, logsumexp_kernel, sum_kernel
+from .row_access import NO_PREFETCH, Prefetch
 from .select_kernels import argreduce_kernel, end_kernel
 from .templates import fill
 
 WIDTHS = (128, 64, 32, 16, 4, 1)
+PACKED_WIDTHS = (128, 64, 16, 4)
 ENDS = ("first", "last")
 #: Reductions that divide: the reduction of the total, and the Divisor (a plain integer, which Numba types faster).
 _UNDIVIDED = {
@@ -45,6 +39,7 @@ _UNDIVIDED = {
     "logmeanexp": ("logsumexp", int(Divisor.WEIGHT)),
 }
 NO_IDS = np.empty(0, np.int64)
+FLOAT32 = np.dtype(np.float32)
 #: Numbers of a result from which its memory matters.
 LARGE_OUTPUT = BIG_ARRAY_BYTES // 8
 MAX_PLANS = 1024
@@ -85,17 +80,22 @@ class Plan:
         *("adapt", "converts", "copies", "code", "group_code", "pad", "flat", "lanes"),
     )
 
-    def __init__(self, kind, ndim, columns, reduce, dtype, weights, gather, few, reach):
-        self.dtype = dtype if isinstance(dtype, np.dtype) else result_dtype(kind, reduce, dtype)
-        self.total_dtype, row_bytes = total_dtype(kind), columns * kind.itemsize
-        prefetch, self.distance, self.near_distance = choose_prefetch(reduce, row_bytes, gather, reach)
+    def __init__(self, kind, ndim, columns, reduce, dtype, weights, gather, few, reach, bits=None):
+        numbers = FLOAT32 if bits else kind
+        self.dtype = dtype if isinstance(dtype, np.dtype) else result_dtype(numbers, reduce, dtype)
+        self.total_dtype, row_bytes = total_dtype(numbers), columns * kind.itemsize
         width = columns if not few and row_bytes <= tuning.strip_bytes else width_of(columns)
-        converts, weighted = native(kind) != self.dtype, weights is not None
-        facts = reduce, columns, width, gather, weighted, prefetch, converts
+        if bits:
+            width = packed_width_of(columns, bits)
+            row_bytes = width * bits // 8 + PARAMS_BYTES[bits]
+        prefetch, self.distance, self.near_distance = choose_prefetch(reduce, row_bytes, gather, reach)
+        converts, weighted = native(numbers) != self.dtype, weights is not None
+        facts = reduce, columns, width, gather, weighted, prefetch, converts, bits
         self.kernel, self.divisor, self.flat = choose_kernel(*facts)
-        self.adapt, self.converts = flatten if self.flat else matrix, needs_integers(kind, self.dtype)
+        self.adapt = flatten if self.flat else matrix
+        self.converts = not bits and needs_integers(kind, self.dtype)
         self.copies = self.converts or not kind.isnative
-        if kind in AS_THEY_ARE and self.dtype in AS_THEY_ARE and ndim < 3:
+        if numbers in AS_THEY_ARE and self.dtype in AS_THEY_ARE and ndim < 3:
             self.adapt = None if ndim == 2 - self.flat else flatten if self.flat else add_axis
         self.lanes = 1 if reduce in ENDS else width
         self.code = self.group_code = None
@@ -136,7 +136,9 @@ def flatten(array):
     return matrix(array).reshape(-1)
 
 
-def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False):
+def reduce_into(
+    values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False, bits=None
+):
     """Reduce the rows of every segment of ``values``: all rows in order, or those at ``ids``.
 
     Parameters
@@ -157,6 +159,8 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
         Type of the result. As a string it is checked to suit the values.
     unchecked : bool
         Some ids may be outside the values, and raise.
+    bits : int, optional
+        Those of the columns of packed rows, which ``values`` are; weights are float32.
     """
     kind, shape, gather, of_weights = values.dtype, values.shape, ids is not None, None
     if weights is not None:
@@ -166,7 +170,7 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     segments, ndim = len(offsets) - 1, len(shape)
     # A product and a tuple of the rest of the shape take 0.2 us more.
     if ndim == 2:
-        columns = shape[1]
+        columns = packed_columns(shape[1], bits) if bits else shape[1]
         result_shape = segments, columns
     elif ndim == 1:
         columns, result_shape = 1, (segments,)
@@ -176,7 +180,7 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     # Without a call of ``reach_of`` few numbers take 0.1 us less.
     few = size < settings.parallel_from
     reach = reach_of(values.nbytes, size, gather) if size >= settings.fetch_from else None
-    key = kind, ndim, columns, reduce, dtype, of_weights, gather, few, reach
+    key = kind, ndim, columns, reduce, dtype, of_weights, gather, few, reach, bits
     plan = plans.get(key) or keep_plan(key)
     if gather and (not shape[0] or (unchecked and (out is not None or reduce in ENDS))):
         ids_in_range(ids, shape[0])
@@ -219,11 +223,11 @@ def reduce_into(values, ids, weights, padding_idx, offsets, reduce, pad_value, o
     if state == BAD_IDS and unchecked:
         ids_in_range(ids, shape[0])
     if state:
-        reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked)
+        reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, bits)
     return out
 
 
-def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked):
+def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, bits=None):
     """Reduce long segments into their rows of ``out``: tiles, in double precision, and then the results of tiles."""
     limit, dtype = TILE * settings.chunk_rows, plan.total_dtype
     long = np.flatnonzero(np.diff(offsets) > limit)
@@ -235,7 +239,7 @@ def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pa
     offsets = np.unique(np.concatenate([starts, offsets[long + 1]]))
     at, (tiles, tile_offsets) = np.searchsorted(offsets, starts), tiles_of(offsets, limit)
     inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
-    partial = reduce_into(values, ids, weights, padding_idx, tiles, inner, 0, None, dtype, unchecked)
+    partial = reduce_into(values, ids, weights, padding_idx, tiles, inner, 0, None, dtype, unchecked, bits)
     if not divisor:
         out[long] = reduce_into(partial, None, None, None, tile_offsets, inner, pad_value, None, plan.dtype)[at]
         return
@@ -263,14 +267,16 @@ def divide_rows(total, weight, pad, divisor, logs, out):
 
 
 def reach_of(nbytes, size, gather):
-    """Whether so many bytes exceed the first, the second and third level of the cache, and whether threads may share
-    a reduction of ``size`` numbers by ids: what ``choose_prefetch`` goes by. None for few numbers.
+    """Whether so many bytes exceed the first, the second and third level of the cache, whether threads may share a
+    reduction of ``size`` numbers by ids, and whether it is large: what ``choose_prefetch`` goes by. None for few
+    numbers.
     """
     if size < settings.fetch_from:
         return None
     may_share = gather and tuning.shared_rows_ahead > 0 and size >= settings.parallel_from
     shares = may_share and limits.threads > 1
-    return nbytes > settings.first_bytes, nbytes > settings.near_bytes, nbytes > settings.mid_bytes, shares
+    beyond = nbytes > settings.first_bytes, nbytes > settings.near_bytes, nbytes > settings.mid_bytes
+    return *beyond, shares, gather and tuning.large_rows_ahead > 0 and size >= LARGE_CALL
 
 
 def choose_prefetch(reduce, row_bytes, gather, reach):
@@ -281,13 +287,16 @@ def choose_prefetch(reduce, row_bytes, gather, reach):
     """
     if reach is None:
         return NO_PREFETCH, 0, 0
-    beyond_first, beyond_second, beyond_third, shares = reach
+    beyond_first, beyond_second, beyond_third, shares, large = reach
     row_bytes, alternate, near = min(row_bytes, tuning.strip_bytes), False, 0
     if not gather:
         by_passes = reduce in ("logsumexp", "logmeanexp")  # 16 rows ahead took 1.13 of the time (znver4)
         distance = ((0 if by_passes else tuning.rows_in_order) or tuning.distance_of(row_bytes)) if beyond_second else 0
     elif beyond_second and beyond_third:
         alternate = shares and row_bytes >= SHARED
+        if large and row_bytes >= WIDE_ROW_BYTES and not alternate:
+            distance = tuning.large_rows_ahead
+            return Prefetch(tuning.level, again=True, thrice=True), distance, distance // 2
         distance, near = tuning.distances_by_id(row_bytes, alternate)
     else:
         distance = tuning.distance_in_cache(row_bytes, beyond_first, beyond_second)
@@ -302,7 +311,12 @@ def width_of(columns):
     return next((w for w in WIDTHS if w <= columns), 1)
 
 
-def choose_kernel(reduce, columns, width, gather, weighted, prefetch, converts):
+def packed_width_of(columns, bits, most=PACKED_WIDTHS[0]):
+    """Lanes of a strip of packed columns, which fill their bytes; the last strip may overlap the one before."""
+    return next((w for w in PACKED_WIDTHS if w <= min(columns, most)), 8 // bits)
+
+
+def choose_kernel(reduce, columns, width, gather, weighted, prefetch, converts, bits):
     """Kernel of a reduction, its Divisor, and whether it takes arrays of one dimension."""
     inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
     if inner in ENDS:
@@ -313,7 +327,7 @@ def choose_kernel(reduce, columns, width, gather, weighted, prefetch, converts):
     if in_order and not weighted:
         return flat_kernel(reduce), divisor, True
     if REDUCERS[inner].start is not None:
-        return sum_kernel(inner, width, gather, weighted, prefetch), divisor, False
+        return sum_kernel(inner, width, gather, weighted, prefetch, bits), divisor, False
     return extreme_kernel(inner, width, gather, prefetch), divisor, False
 
 

@@ -9,125 +9,32 @@ the rows they start at. Each call says by what to divide (``Divisor``).
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import numpy as np
 
 from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
 from ....jit.tuning import tuning
+from ....lod.packed_rows import PARAMS_BYTES
+from .row_access import (
+    FIRST_LEVEL,
+    NO_PREFETCH,
+    Prefetch,
+    access,
+    bound_row,
+    inline_without_nrt,
+    packed_row_adder,
+    row_adder,
+    row_reader,
+    rows_left_by,
+)
 from .templates import fill
 
-#: Functions of vectors and numbers, of which Numba makes one version without reference counts.
-inline_without_nrt = jitable(inline=True, nrt=False)
 TILE = 16  # chunks in a tile of a long segment
-FIRST_LEVEL = 3  # LLVM's number of that cache
 NARROW = 32  # columns of a row of two cache lines of float32
+NARROW_BYTES = 128  # of a packed row of two cache lines
 # Of several threads' states the largest is that of a call.
 TOO_LONG, BAD_IDS = 1, 2
-
-
-class Prefetch(NamedTuple):
-    """How a kernel prefetches rows: not at all, if those are in the second-level cache, as it would take a third of the
-    time of bags and sums (emeraldrapids). Each way has a kernel of its own: to test for it in every segment and row,
-    and the registers for that, took a tenth to a third of the time of bags in the caches (znver5).
-
-    Attributes
-    ----------
-    level : int
-        LLVM's number of the cache that rows are prefetched into; 0 for no prefetch.
-    alternate : bool
-        Prefetch every second line of a row. By ids alone.
-    again : bool
-        Prefetch all lines of a row once more, nearer to its use. By ids alone.
-    astride : bool
-        Prefetch also the line that a row ends in, if it begins amid one. By ids alone.
-    """
-
-    level: int = 0
-    alternate: bool = False
-    again: bool = False
-    astride: bool = True
-
-
-NO_PREFETCH = Prefetch()
-
-
-@functools.cache
-def access(width, gather, prefetch):
-    """Return the row of the i-th value; prefetch rows i + distance and i + near_distance.
-
-    The caller guarantees that they exist (``rows_left_by``). With ``gather`` rows go by ids: such a row may begin
-    amid a cache line, and the line that it ends in is fetched too. (To find that out per call took longer: 20 us
-    behind a table that fills the caches.)
-    """
-    level, alternate, again, astride = prefetch
-
-    @inline_without_nrt
-    def row_of(values, ids, i, j, distance, near_distance):
-        if level:
-            simd.prefetch_lanes(values, i + distance, j, width, False, level)
-        return i
-
-    @inline_without_nrt
-    def gathered_row_of(values, ids, i, j, distance, near_distance):
-        simd.keep_loop_rolled()
-        if alternate:
-            simd.prefetch_alternate(values, ids[np.uint64(i + distance)], j, width, level)
-        elif level:
-            simd.prefetch_lanes(values, ids[np.uint64(i + distance)], j, width, astride, level)
-        if again:
-            simd.prefetch_lanes(values, ids[np.uint64(i + near_distance)], j, width, True, level)
-        return ids[np.uint64(i)]
-
-    return gathered_row_of if gather else row_of
-
-
-@functools.cache
-def rows_left_by(gather):
-    """Clamp prefetch distances to the number of rows behind a block of a segment.
-
-    Clamped row by row, bags of 16 to 48 columns took 1.1 to 1.25 of the time (znver5); by the whole segment, a long one
-    would end in rows that nobody prefetched.
-    """
-
-    @inline_without_nrt
-    def rows_left(values, ids, stop, distance, near_distance):
-        left = (len(ids) if gather else len(values)) - stop
-        return min(distance, left), min(near_distance, left)
-
-    return rows_left
-
-
-@functools.cache
-def bound_row(gather):
-    """Make a function that bounds a row by the table. An id is clamped, without a branch: another thread may have
-    written it since it was checked. The table must have a row.
-    """
-
-    @inline_without_nrt
-    def keep_row(values, row):
-        return row
-
-    @inline_without_nrt
-    def clamp_row(values, row):
-        return min(np.uint64(row), np.uint64(len(values) - 1))
-
-    return clamp_row if gather else keep_row
-
-
-@functools.cache
-def row_reader(width, gather, prefetch):
-    """Make a function that reads W columns of the row of the i-th value: zeros of a padding row."""
-    row_of, bound = access(width, gather, prefetch), bound_row(gather)
-
-    @inline_without_nrt
-    def read(values, ids, padding, i, j, distance, near_distance):
-        row = row_of(values, ids, i, j, distance, near_distance)
-        x = simd.load(values, bound(values, row), j, width)
-        return simd.full(values, width, 0.0) if gather and row == padding else x
-
-    return read
 
 
 jitable(root_of, nrt=False)
@@ -179,8 +86,8 @@ def state_of(too_long, bad):
 
 
 @functools.cache
-def sum_kernel(reduce, width, gather, weighted, prefetch):
-    """Kernel of a reducer that adds up, or multiplies.
+def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
+    """Kernel of a reducer that adds up, or multiplies; of packed rows, whose columns have so many ``bits``, sums.
 
     A block of rows is summed in the type of the values, more of them in double precision. Segments of one block, the
     usual case, have a loop without calls, around which its registers would be spilled. Longer ones are reduced in their
@@ -188,25 +95,24 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
     Chunks of single rows, as a look-up of one id a bag has, have a loop of their own: 0.6 of the time
     (znver5).
     """
-    reducer, row_of, bound = REDUCERS[reduce], access(width, gather, prefetch), bound_row(gather)
-    step, zero, rows_left = simd.STEPS[reducer.step], reducer.start, rows_left_by(gather)
-    single = tuning.single_rows_ahead if prefetch.again and width <= NARROW else 0
-    read_single = row_reader(width, gather, Prefetch(FIRST_LEVEL) if single else prefetch)
+    reducer, bound, rows_left = REDUCERS[reduce], bound_row(gather), rows_left_by(gather)
+    step, zero, each = simd.STEPS[reducer.step], reducer.start, 8 // bits if bits else 1
+    lanes_of, add_row = packed_row_adder(bits, width, weighted) if bits else row_adder(step, width, weighted)
+    lanes_read = width * bits // 8 + PARAMS_BYTES[bits] if bits else width
+    row_of, narrow = access(lanes_read, gather, prefetch), lanes_read <= (NARROW_BYTES if bits else NARROW)
+    single = tuning.single_rows_ahead if prefetch.again and narrow else 0
+    single_row_of = access(lanes_read, gather, Prefetch(FIRST_LEVEL) if single else prefetch)
 
     @inline_without_nrt
     def sum_block(values, ids, weights, padding, start, stop, j, distance, near_distance):
         distance, near_distance = rows_left(values, ids, stop, distance, near_distance)
-        result, i = simd.full(values, width, zero), start
+        result, i = lanes_of(values, weights, zero), start
         while i < stop:
-            row = row_of(values, ids, i, j, distance, near_distance)
+            row = row_of(values, ids, i, j // each, distance, near_distance)
             if not (gather and row == padding):
-                x = simd.load(values, bound(values, row), j, width)
-                if weighted:
-                    result = simd.fma(x, simd.full(values, width, weights[i]), result)
-                else:
-                    result = step(result, x)
+                result = add_row(result, values, weights, i, bound(values, row), j)
             elif zero != 0.0:
-                result = step(result, simd.full(values, width, 0.0))
+                result = step(result, lanes_of(values, weights, 0.0))
             i += 1
         return result
 
@@ -214,6 +120,10 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
     def weigh(weights, start, stop, divisor):
         """The weight of a segment, which divides its total."""
         return weight_of(weights, start, stop) if weighted and divisor != Divisor.NOTHING else float(stop - start)
+
+    @inline_without_nrt
+    def put(out, s, j, total):
+        simd.store(out, s, j, simd.transpose(total, each) if each > 1 else total)
 
     @jitable(nrt=False)
     def sum_long(values, ids, weights, padding, s, start, stop, pad, divisor, block, ahead, out):
@@ -224,14 +134,14 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
             return
         for at in range(0, out.shape[1], width):
             j = min(at, out.shape[1] - width)
-            total = simd.widen(simd.full(values, width, zero))
+            total = simd.widen(lanes_of(values, weights, zero))
             for i in range(start, stop, block):
                 part = sum_block(values, ids, weights, padding, i, min(i + block, stop), j, *ahead)
                 total = step(total, simd.widen(part))
-            simd.store(out, s, j, divide_total(total, weight, divisor))
+            put(out, s, j, divide_total(total, weight, divisor))
 
     @jitable(nrt=False)
-    def sum_singles(values, ids, padding, offsets, first, last, block, ahead, out):
+    def sum_singles(values, ids, weights, padding, offsets, first, last, block, ahead, out):
         """Reduce segments of one row each, by whose weight 1 nothing is divided. A sum of -0.0 is 0.0, so rows are no
         copies.
         """
@@ -241,16 +151,20 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
             distance, near_distance = rows_left(values, ids, before + stop, single or ahead[0], ahead[1])
             for s in range(at, stop):
                 for left in range(0, out.shape[1], width):
-                    j = min(left, out.shape[1] - width)
-                    x = read_single(values, ids, padding, before + s, j, distance, near_distance)
-                    simd.store(out, s, j, step(simd.full(values, width, zero), x))
+                    j, total = min(left, out.shape[1] - width), lanes_of(values, weights, zero)
+                    row = single_row_of(values, ids, before + s, j // each, distance, near_distance)
+                    if not (gather and row == padding):
+                        total = add_row(total, values, weights, before + s, bound(values, row), j)
+                    elif zero != 0.0:
+                        total = lanes_of(values, weights, 0.0)
+                    put(out, s, j, total)
 
     @inline_without_nrt
     def reduce_range(values, ids, weights, padding, offsets, pad, divisor, chunk, block, ahead, first, last, out):
         columns, bad, too_long, s = out.shape[1], False, False, first
         distance, near_distance = ahead
         if not weighted and are_single(offsets, s, last):
-            sum_singles(values, ids, padding, offsets, s, last, block, ahead, out)
+            sum_singles(values, ids, weights, padding, offsets, s, last, block, ahead, out)
             s = last
         while s < last:
             # Unsigned indices skip Numba's branch for negative ones, 0.3 ns a segment.
@@ -263,7 +177,7 @@ def sum_kernel(reduce, width, gather, weighted, prefetch):
                     for at in range(0, columns, width):
                         j = min(at, columns - width)
                         total = sum_block(values, ids, weights, padding, start, stop, j, distance, near_distance)
-                        simd.store(out, s, j, divide_total(total, weight, divisor))
+                        put(out, s, j, divide_total(total, weight, divisor))
                 s += 1
                 if s == last:
                     break

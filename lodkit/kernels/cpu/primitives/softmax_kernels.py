@@ -13,7 +13,7 @@ import numpy as np
 from ....jit import jitable, parallel_kernel, prange, reducers, segments_in, simd
 from ....jit.tuning import tuning
 from .flat_kernels import LANES
-from .reduce_kernels import FIRST_LEVEL
+from .row_access import FIRST_LEVEL
 
 AHEAD = tuning.sums_ahead
 # The width that stands for a single column, whose values come as ``(1, rows)``.

@@ -1,0 +1,8 @@
+"""CPU part of lodkit/ops/features.py: rows by key, copied from where the index has them."""
+
+from __future__ import annotations
+
+
+def copy_rows(index, numbers, offsets, rows, out):
+    """Copy the rows of keys as ``KeyIndex.select`` has laid them out."""
+    index.copy_rows(numbers, offsets, rows, out)
