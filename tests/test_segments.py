@@ -176,7 +176,7 @@ def test_a_reduction_takes_the_type_that_its_values_have():
     """Launchers ask for a type on both devices, where it is that of the values too."""
     assert result_dtype(np.dtype(np.float64), "mean", np.dtype(np.float64)) == np.float64
     assert result_dtype(np.dtype(np.float16), "mean", "float32") == np.float32
-    with pytest.raises(lodkit.DTypeError, match="dtype='float32' is for float16 data, not float64"):
+    with pytest.raises(lodkit.DTypeError, match="dtype='float32' is for float16 and bfloat16 data, not float64"):
         lodkit.segment_reduce(DATA, [5], dtype="float32")
 
 
