@@ -50,6 +50,8 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+#: What pickles call, by its name here.
+_RESTORERS = {"_restore_lod_tensor": "lod.lod_tensor", "_restore_selected_rows": "lod.selected_rows"}
 _MODULES = ("caffe2", "distributed", "interop", "optim", "paddle", "plot", "testing", "typing")
 
 
@@ -59,6 +61,8 @@ def __getattr__(name):
         return [name for name in _public() if not hasattr(builtins, name) and name != "typing"]
     if name in _MODULES:
         return loading.load(f".{name}", __name__)
+    if name in _RESTORERS:
+        return getattr(loading.load(f".{_RESTORERS[name]}", __name__), name)
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name not in _HOME_OF and name not in _public():

@@ -31,5 +31,5 @@ def test_bad_logits():
         lodkit.ctc_greedy_decode(LoDTensor(np.zeros((1, 2)), [[1]]), blank=2)
     with pytest.raises(lodkit.ShapeMismatchError, match=r"\(frames, classes\)"):
         lodkit.ctc_greedy_decode(LoDTensor(np.zeros(2), [[2]]))
-    with pytest.raises(lodkit.DTypeError, match="int32 or int64"):
+    with pytest.raises(lodkit.DTypeError, match="takes integers, not"):
         lodkit.ctc_align(LoDTensor(np.zeros(2), [[2]]))

@@ -85,7 +85,7 @@ def test_lists_of_numbers_are_arrays():
         ("read_from_array", {"X": ARRAY, "I": [1 + 2j]}, {}, lodkit.DTypeError, "I must be integers"),
         ("read_from_array", {"X": ARRAY, "I": float("nan")}, {}, lodkit.DTypeError, "I must be integers"),
         ("read_from_array", {"X": ARRAY, "I": [[0, 1]]}, {}, SlotError, r"one integer, got shape \(1, 2\)"),
-        ("sequence_mask", {"X": [1, 2], "MaxLenTensor": [1.7]}, {}, lodkit.DTypeError, "MaxLenTensor must be int32"),
+        ("sequence_mask", {"X": [1, 2], "MaxLenTensor": [1.7]}, {}, lodkit.DTypeError, "MaxLenTensor must be integers"),
         ("sequence_mask", {"X": [1, 2], "MaxLenTensor": []}, {}, SlotError, "MaxLenTensor must be one integer"),
         ("merge_ids", {"Ids": [], "Rows": [], "X": []}, {}, SlotError, "merge_ids needs the input Ids"),
         ("merge_ids", {"Ids": ARRAY, "Rows": ARRAY, "X": ()}, {}, SlotError, "Rows has 2 variables, X has 0"),

@@ -57,4 +57,4 @@ def test_what_is_refused():
     with pytest.raises(lodkit.LoDLevelError, match="level 2"):
         lodkit.sequence_cumsum(x, level=2)
     with pytest.raises(lodkit.DTypeError, match="sequence_cumsum takes"):
-        lodkit.sequence_cumsum(x.with_values(np.ones(3, bool)))
+        lodkit.sequence_cumsum(x.with_values(np.ones(3, complex)))

@@ -15,11 +15,11 @@ WINDOW = {"win_size": 2}
 #: (operator, inputs, attributes, error, what the message says)
 WRONG = [
     ("sequence_erase", (X.with_values(np.ones((10, 2), int)),), {"tokens": [1]}, ShapeMismatchError, r"shape \(2,\)"),
-    ("sequence_erase", (X.with_values(np.ones(10)),), {"tokens": [1]}, DTypeError, "int32 or int64, not float64"),
+    ("sequence_erase", (X.with_values(np.ones(10)),), {"tokens": [1]}, DTypeError, "integers or bool, not float64"),
     ("sequence_erase", (X,), {"tokens": [0.5]}, DTypeError, "tokens must be integers, not float64"),
     ("sequence_erase", (X,), {"tokens": 3}, LoDError, r"tokens has shape \(\)"),
     ("sequence_erase", (LoDTensor(np.ones(2, int)),), {"tokens": [1]}, LoDLevelError, "lod_level 0"),
-    ("sequence_enumerate", (X.with_values(np.ones(10)),), WINDOW, DTypeError, "int32 or int64, not float64"),
+    ("sequence_enumerate", (X.with_values(np.ones(10)),), WINDOW, DTypeError, "integers or bool, not float64"),
     ("sequence_enumerate", (X,), {"win_size": 0}, ValueError, "win_size = 0"),
     ("sequence_enumerate", (X,), {"pad_value": 1 << 40, **WINDOW}, ValueError, "pad_value .* is no value of int32"),
     ("sequence_enumerate", (LoDTensor(np.ones(2, int)),), WINDOW, LoDLevelError, "lod_level 0"),

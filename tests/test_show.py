@@ -89,7 +89,7 @@ def bars(svg, kind):
 
 
 def test_the_picture_is_the_seeds(articles):
-    svg = picture(articles)
+    svg = picture(articles.with_values(np.zeros((15, 9))))
     assert bars(svg, r"v16") == 15
     assert [e.text for e in ET.fromstring(svg).iter() if e.tag.endswith("text")] == list("312324123")
     videos = picture(LoDTensor(np.zeros((6, 4, 4)), [[3, 1, 2]]))
@@ -97,7 +97,7 @@ def test_the_picture_is_the_seeds(articles):
 
 
 def test_bars_are_grouped_by_sequence_and_sub_sequence(articles):
-    x = [int(m) for m in re.findall(r"M(\d+) \d+v16", picture(articles))]
+    x = [int(m) for m in re.findall(r"M(\d+) \d+v16", picture(articles.with_values(np.zeros((15, 9)))))]
     steps = np.diff(x)
     assert steps.min() == 6
     assert set(np.flatnonzero(steps == 14) + 1) == {3, 5, 12}

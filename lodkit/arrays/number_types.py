@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.bfloat16 import is_bfloat16, name_of_dtype
 from ..base.errors import DTypeError
-from .objects import remedy_of
+from .objects import id_remedy_of, remedy_of
 
 
 def native(dtype):
@@ -93,6 +93,7 @@ def check_values(dtype, what, *, floating=False, takes=None, bfloat16=False):
         return native(dtype)
     if dtype not in takes:
         dtype = native(dtype)
-        remedy = remedy_of(dtype, takes is FLOATING)
+        whole = not takes.known & FLOATING.known
+        remedy = id_remedy_of(dtype, "x") if whole else remedy_of(dtype, takes is FLOATING)
         raise DTypeError(f"{what} takes {takes.words}, not {name_of_dtype(dtype)}; {remedy}")
     return native(dtype)

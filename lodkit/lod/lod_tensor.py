@@ -238,7 +238,7 @@ class LoDTensor(
 
     def __reduce__(self):
         lod = tuple(offsets.astype("<i8").tobytes() for offsets in self._lod)
-        return restore_lod_tensor, (self._whole(), lod, self._base)
+        return _restore_lod_tensor, (self._whole(), lod, self._base)
 
     def __repr__(self):
         from .repr_text import text
@@ -251,7 +251,8 @@ class LoDTensor(
         return html(self._like(plain_view(self._values)))
 
 
-def restore_lod_tensor(values, lod, base):
+@public
+def _restore_lod_tensor(values, lod, base):
     """Make a LoDTensor from the parts of a pickle: offsets are bytes, which ``torch.load`` takes as they are."""
     made = LoDTensor(values, lod=[np.frombuffer(offsets, "<i8") for offsets in lod])
     made._base = base

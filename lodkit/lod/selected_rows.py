@@ -282,7 +282,7 @@ class SelectedRows(Coordinates):
 
     def __reduce__(self):
         rows = self._rows.astype("<i8").tobytes() if type(self._rows) is np.ndarray else self._rows
-        return restore_selected_rows, (rows, self._whole(), self.height, self.is_merged)
+        return _restore_selected_rows, (rows, self._whole(), self.height, self.is_merged)
 
     def __repr__(self):
         from .repr_text import selected_rows_text
@@ -295,7 +295,8 @@ class SelectedRows(Coordinates):
         return selected_rows_html(self._with_value(plain_view(self._value)))
 
 
-def restore_selected_rows(rows, value, height, merged):
+@public
+def _restore_selected_rows(rows, value, height, merged):
     """Make SelectedRows from the parts of a pickle: rows of NumPy are bytes, which ``torch.load`` takes as they are."""
     rows = np.frombuffer(rows, "<i8") if isinstance(rows, bytes) else rows
     made = SelectedRows(rows, value, height)

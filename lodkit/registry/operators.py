@@ -293,8 +293,6 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
             raise unknown_error(self, name, value)
         return self._checks[name].settled(value)
 
-    # -- showing ---------------------------------------------------------------------------------
-
     def __get__(self, instance: Any, owner: Any = None) -> Self:
         """Return the operator, which binds to no object; ``inspect`` and ``help`` take it for a function by this."""
         return self

@@ -54,11 +54,10 @@ def __dir__():
 
 def allow_loading(torch):
     """Let ``torch.load(weights_only=True)`` make lodkit's values: their parts are checked, and nothing else runs."""
-    from ...lod.lod_tensor import restore_lod_tensor
-    from ...lod.packed_rows import PackedRows
-    from ...lod.selected_rows import restore_selected_rows
+    import lodkit
 
-    torch.serialization.add_safe_globals([restore_lod_tensor, restore_selected_rows, PackedRows])
+    made_by = [lodkit._restore_lod_tensor, lodkit._restore_selected_rows, lodkit.PackedRows]
+    torch.serialization.add_safe_globals(made_by)
 
 
 if "torch" in sys.modules and hasattr(sys.modules["torch"], "serialization"):

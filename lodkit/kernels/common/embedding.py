@@ -11,8 +11,8 @@ def _lookup_loops(on, table, ids, /, **attrs):
     return [on.gather_loop(table, values_of(ids))]
 
 
-def _bag_loops(on, table, ids, weights, /, *, pool, padding_idx, **attrs):
-    return [on.reduce_loop(pool, table, ids._values, weights, padding_idx, ids._row_offsets())]
+def _bag_loops(on, table, ids, weights, /, *, pool, padding_idx, dtype, **attrs):
+    return [on.reduce_loop(pool, table, ids._values, weights, padding_idx, ids._row_offsets(), dtype)]
 
 
 @ops.lookup_table.kernel("cpu", "cuda", choose_loops=_lookup_loops)

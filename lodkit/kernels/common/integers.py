@@ -20,9 +20,11 @@ def needs_integers(kind, dtype=None):
     return native(kind) not in VALUE_TYPES or (dtype is not None and np.dtype(dtype).kind == "f")
 
 
-def computed_type(kind):
-    """The type in which kernels reduce numbers of a type."""
+def computed_type(kind, dtype=None):
+    """The type in which kernels reduce numbers of a type, to those of another one if it is given."""
     kind = native(kind)
+    if dtype is not None and needs_integers(kind, dtype):
+        return np.dtype(dtype)
     if kind in VALUE_TYPES or is_floating(kind):
         return kind
     return np.dtype(np.int32 if kind.itemsize <= 2 else np.int64)

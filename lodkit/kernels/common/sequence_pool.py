@@ -7,8 +7,8 @@ from ...lod import LoDTensor
 from ...ops.sequence_pool import reduction, with_outer_levels
 
 
-def _loops(on, x, /, *, pool, level, return_index, **attrs):
-    return [on.reduce_loop(reduction(pool, return_index), x._values, None, None, None, x._row_offsets(level))]
+def _loops(on, x, /, *, pool, level, return_index, dtype, **attrs):
+    return [on.reduce_loop(reduction(pool, return_index), x._values, None, None, None, x._row_offsets(level), dtype)]
 
 
 @ops.sequence_pool.kernel("cpu", "cuda", choose_loops=_loops)

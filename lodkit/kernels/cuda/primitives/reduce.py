@@ -133,11 +133,11 @@ def _choose_kernel(reduce, columns, dtypes, misaligned, gather, weighted, by_tot
     return reduce_kernel(reduce, width, WARP if shared else 1, gather, weighted, divisor, notes), bits
 
 
-def reduce_loop(reduce, values, ids, weights, padding_idx, offsets):
+def reduce_loop(reduce, values, ids, weights, padding_idx, offsets, dtype=None):
     """The loop of ``reduce_into`` for these arrays, and what was chosen for them."""
     weighted_mean = weights is not None and REDUCERS[reduce].divisor is not None
     given = ids is not None, weights is not None, weighted_mean, ids is not None
-    kind = computed_type(values.dtype)
+    kind = computed_type(values.dtype, dtype)
     dtypes, misaligned = (kind, kind), (values.pointer % VECTOR, 0)
     kernel, bits = _choose_kernel(reduce, values.columns, dtypes, misaligned, *given)
     tiled = offsets_like(values, offsets).tiles is not None and reduce not in ENDS
