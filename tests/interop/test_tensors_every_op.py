@@ -96,7 +96,7 @@ def strided(x):
         return x.with_values(values) if isinstance(x, LoDTensor) else x._with_value(values)
     if not isinstance(x, torch.Tensor) or not x.ndim:
         return x
-    return torch.stack([x, x + 1 if x.dtype is not torch.bool else x], 1)[:, 0]
+    return torch.stack([x, x], 1)[:, 0]
 
 
 @pytest.mark.parametrize(("name", "inputs", "attrs"), FEW)

@@ -28,6 +28,9 @@ _DTYPES = {
     torch.uint8: "uint8",
     torch.int8: "int8",
     torch.int16: "int16",
+    torch.uint16: "uint16",
+    torch.uint32: "uint32",
+    torch.uint64: "uint64",
     torch.bool: "bool",
     torch.bfloat16: "float32",
 }

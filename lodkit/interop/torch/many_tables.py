@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import torch
 
@@ -17,6 +17,32 @@ from .autograd import differentiable
 COLUMNS = differentiable(ops.embedding_bag_columns)
 
 
+@overload
+def embedding_bags(
+    tables: Mapping[Any, torch.Tensor] | Sequence[torch.Tensor] | torch.nn.ParameterDict | torch.nn.ParameterList,
+    columns: Mapping[Any, LoDTensor | torch.Tensor] | Sequence[LoDTensor | torch.Tensor] | LoDTensor,
+    weights: Mapping[Any, torch.Tensor] | Sequence[torch.Tensor] | None = None,
+    *,
+    pool: Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"] = "sum",
+    pad_value: float = 0.0,
+    padding_idx: int | None = None,
+    is_sparse: bool = True,
+    dtype: Literal["float32"] | None = None,
+    as_dict: Literal[False] = False,
+) -> torch.Tensor: ...
+@overload
+def embedding_bags(
+    tables: Mapping[Any, torch.Tensor] | Sequence[torch.Tensor] | torch.nn.ParameterDict | torch.nn.ParameterList,
+    columns: Mapping[Any, LoDTensor | torch.Tensor] | Sequence[LoDTensor | torch.Tensor] | LoDTensor,
+    weights: Mapping[Any, torch.Tensor] | Sequence[torch.Tensor] | None = None,
+    *,
+    pool: Literal["sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"] = "sum",
+    pad_value: float = 0.0,
+    padding_idx: int | None = None,
+    is_sparse: bool = True,
+    dtype: Literal["float32"] | None = None,
+    as_dict: Literal[True],
+) -> dict[Any, torch.Tensor]: ...
 @surface
 def embedding_bags(
     tables: Mapping[Any, torch.Tensor] | Sequence[torch.Tensor] | torch.nn.ParameterDict | torch.nn.ParameterList,
