@@ -41,7 +41,8 @@ relu(table)
 
 # Batches, modules and optimizers.
 batch, labels = functions.collate([([4, 7], 1), ([5], 0)])
-pooled = functions.embedding_bags({"a": table, "b": table}, {"a": ids, "b": ids}, pool="mean")
+tables = {"a": table, "b": table}
+assert_type(functions.embedding_bags(tables, {"a": ids, "b": ids}, pool="mean"), torch.Tensor)
 parts = functions.embedding_bags([table], [ids], as_dict=True)
 assert_type(functions.keyed({"a": ids}).lengths, torch.Tensor)
 bag = EmbeddingBag(5, 2, mode="sum", fused=True, dtype=torch.float32)
