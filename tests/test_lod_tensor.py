@@ -65,6 +65,8 @@ def test_no_levels_is_a_plain_array():
         ([[3, 1]], LoDError, r"last offset 4 .*\(2 too few\)"),
         ([[]], LoDError, r"last offset 0 .*\(6 too few\)"),
         ([3, 1, 2], LoDError, r"is 3, not a list; give one list per level.*\[\[3, 1, 2\]\]"),
+        ({1: 2}, LoDError, r"is 1, not a list; give one list per level.*\[\[1\]\]"),
+        (b"x", LoDError, r"is 120, not a list; give one list per level.*\[\[120\]\]"),
         ([[[3, 1, 2]]], LoDError, r"\[0\] has shape \(1, 3\); a level is one-dimensional"),
         ([[3.0, 1.0, 2.0]], TypeError, r"lengths\[0\] must be integers, not float64"),
         ([[True, False]], TypeError, r"recursive_sequence_lengths\[0\].*bool"),

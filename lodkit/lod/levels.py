@@ -103,7 +103,7 @@ def format_short(numbers):
 def _vector(numbers, where, remedy="", levels=None):
     if not is_tensor(numbers) and not np.iterable(numbers):  # PyTorch makes a list of it
         flat = levels is not None and not any(map(np.iterable, levels))
-        example = f"[{format_short(levels)}]" if flat else "[[3, 1, 2]]"
+        example = f"[{format_short([*levels])}]" if flat else "[[3, 1, 2]]"
         raise LoDError(f"{where} is {numbers}, not a list; give one list per level{remedy or f': {example}'}")
     numbers = integers(numbers, where)
     if numbers.ndim != 1:
