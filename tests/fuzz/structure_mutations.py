@@ -103,6 +103,8 @@ def change_lengths(rng, x):
         levels = [[0, *np.cumsum(np.array(level, object)).tolist()] if level else [0] for level in levels]
         if levels and rng.random() < 0.5:
             levels[-1][rng.randrange(len(levels[-1]))] = rng.choice(array_mutations.HUGE)
+    elif len(levels) > 1 and levels[-2]:  # the rows are as many as before
+        levels[-2][-1] += 1
     elif levels:
         levels[-1] = [*levels[-1], 0] if rng.random() < 0.5 else levels[-1][::-1]
     x.lengths = levels
