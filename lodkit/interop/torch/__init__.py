@@ -54,10 +54,11 @@ def __dir__():
 
 def allow_loading(torch):
     """Let ``torch.load(weights_only=True)`` make lodkit's values: their parts are checked, and nothing else runs."""
-    import lodkit
+    from ...lod.lod_tensor import _restore_lod_tensor
+    from ...lod.packed_rows import PackedRows
+    from ...lod.selected_rows import _restore_selected_rows
 
-    made_by = [lodkit._restore_lod_tensor, lodkit._restore_selected_rows, lodkit.PackedRows]
-    torch.serialization.add_safe_globals(made_by)
+    torch.serialization.add_safe_globals([_restore_lod_tensor, _restore_selected_rows, PackedRows])
 
 
 if "torch" in sys.modules and hasattr(sys.modules["torch"], "serialization"):
