@@ -172,7 +172,7 @@ CPUS = {
     # with 64 and 128 columns, 0.75 with 32. In tables of up to a quarter of the third level, all lines 16 rows ahead
     # into the first level take 0.65 to 0.85 of the time that two prefetches into the second take; tables of 16 MB of 8
     # columns would take 2. Bags of one id of 16 columns out of the caches, 32 ahead into the first level: 0.85. Wide
-    # rows that a large call asks for three times: 0.87 to 0.96.
+    # rows that a large call asks for three times: 0.88 to 0.99.
     "znver4": Tuning(
         bytes_ahead=48 << 10,
         wide_bytes_ahead=16 << 10,
