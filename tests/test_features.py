@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -210,7 +211,9 @@ def test_no_flag_makes_keys_writable(make, count):
     for array in (keys, keys.base):
         with pytest.raises((ValueError, AttributeError)):
             array.flags.writeable = True
-    keys.shape = (1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy 2.5
+        keys.shape = (1, -1)
     assert features.keys.shape == (len(keys[0]),)
     assert features.to_list() == before
 
