@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import ALL_TYPES
 
 import lodkit
 from lodkit import GrowingTable, LodkitError, LoDTensor, SelectedRows
+
+OPTIMIZERS = [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "optimizer")]
 
 KEYS = st.lists(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), max_size=20), max_size=6)
 
@@ -69,7 +72,7 @@ def test_trains_as_a_dense_table_of_all_keys(name, threads):
     np.testing.assert_array_equal(grown.lookup(keys[some], training=False), dense[some])
 
 
-@pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if hasattr(op.definition, "optimizer")])
+@pytest.mark.parametrize("name", OPTIMIZERS[:: 1 if ALL_TYPES else 4])
 def test_every_optimizer_makes_its_states(name):
     """As the same steps of a table that has all its slots, and slots to come stay as they are made."""
     op = lodkit.OPS[name]
