@@ -54,8 +54,8 @@ def keep_tensor_plan(op, inputs, key):
     # The first calls that this plan is asked for are those of the same types; the call on arrays has put its own there.
     # There a plan of other tensors stays, before one of bfloat16.
     types, made = types_of(op, inputs), make_tensor_plan(op, inputs, op._launcher(accepted))
-    op._plans[key] = made
-    if not (any(map(_is_half, inputs)) and any(x is op._plans.get(types) for k, x in op._plans.items() if k != types)):
+    op._plans[key], made.of_tensors = made, True
+    if not (any(map(_is_half, inputs)) and hasattr(op._plans.get(types), "of_tensors")):
         op._plans[types] = made
 
 
