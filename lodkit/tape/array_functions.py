@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from ..arrays import is_bfloat16, to_dtype, upcast
 from ..arrays.recorded import (
     FUNCTIONS,
     map_arrays,
@@ -137,6 +138,20 @@ def _kept_shape(x, axis):
     return tuple(1 if i in axes else n for i, n in enumerate(x.shape)), tuple(axes)
 
 
+def _add_up(function, *arrays, **settings):
+    """Run a function that adds elements up; of bfloat16 in float32, rounded once, where NumPy rounds each sum."""
+    halves = [x.dtype for x in arrays if isinstance(x, np.ndarray) and is_bfloat16(x.dtype)]
+    if not halves:
+        return function(*arrays, **settings)
+    made = np.asarray(function(*map(_upcast_array, arrays), **settings))
+    rounds = len(halves) == len(arrays) and settings.get("dtype") is None
+    return to_dtype(made, halves[0]) if rounds else made
+
+
+def _upcast_array(x):
+    return upcast(x) if isinstance(x, np.ndarray) else x
+
+
 @_enter(np.sum, np.mean, np.var, np.std, np.prod)
 def _total(function, x, axis=None, dtype=None, out=None, keepdims=False, *, ddof=0, **others):
     _refuse_unsupported(function, out=out, **others)
@@ -158,7 +173,7 @@ def _total(function, x, axis=None, dtype=None, out=None, keepdims=False, *, ddof
                 return sum_to_shape(np, scale * 2 * (x - x.mean(axes, keepdims=True)) / (count - ddof), x)
             return sum_to_shape(np, np.broadcast_to(grad, x.shape), x)
 
-    made = function(x, axis=axes, dtype=dtype, keepdims=keepdims, **settings)
+    made = _add_up(function, x, axis=axes, dtype=dtype, keepdims=keepdims, **settings)
     return record_result(_name(function), rule, (x,), made)
 
 
@@ -211,9 +226,10 @@ def _cumsum(function, x, axis=None, dtype=None, out=None):
     x, along = operand(x), -1 if axis is None else axis
 
     def rule(call, grad):
+        (x,) = call.inputs
         return np.flip(np.cumsum(np.flip(grad, along), along), along).reshape(x.shape).astype(x.dtype)
 
-    return record_result("np.cumsum", rule, (x,), np.cumsum(x, axis, dtype))
+    return record_result("np.cumsum", rule, (x,), _add_up(np.cumsum, x, axis=axis, dtype=dtype))
 
 
 @_enter(np.where)
@@ -258,7 +274,12 @@ def _norm(function, x, ord=None, axis=None, keepdims=False):
         (x,), out = call.inputs, call.outputs[0].reshape(shape)
         return sum_to_shape(np, grad.reshape(shape) * x / np.where(out == 0, 1, out), x)
 
-    return record_result("np.linalg.norm", rule, (x,), np.sqrt(np.square(x).sum(axes, keepdims=keepdims)))
+    made = _add_up(_root_of_squares, x, axes=axes, keepdims=keepdims)
+    return record_result("np.linalg.norm", rule, (x,), made)
+
+
+def _root_of_squares(x, axes, keepdims):
+    return np.sqrt(np.square(x).sum(axes, keepdims=keepdims))
 
 
 @_enter(np.trace)
@@ -310,7 +331,8 @@ def _einsum(function, subscripts, *operands, out=None, **settings):
 
     operands = tuple(map(operand, operands))
     rule = partials([gradient_by(i) for i in range(len(terms))])
-    return record_result("np.einsum", rule, operands, np.einsum(subscripts, *operands, **settings))
+    made = _add_up(functools.partial(np.einsum, subscripts), *operands, **settings)
+    return record_result("np.einsum", rule, operands, made)
 
 
 @_enter(np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.argpartition, np.argwhere, np.nonzero)

@@ -6,12 +6,13 @@ import copy
 
 import numpy as np
 
-from ..arrays import from_lists, is_array, may_share_memory
+from ..arrays import from_lists, is_array, is_bfloat16, is_floating, is_half, may_share_memory, to_dtype, upcast
+from ..arrays.recorded import Function
 from ..base.errors import DTypeError, LodkitError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
 from ..registry.catalogue import OPS
 from ..registry.explaining import explain
-from ..registry.kinds import numbers_of
+from ..registry.kinds import numbers_of, with_numbers
 from ..registry.open_tapes import Call, no_grad
 
 
@@ -22,6 +23,11 @@ def backward(call, wanted, grads):
     view.wanted = wanted
     with no_grad():
         grads = [g.to_dense() if isinstance(g, SelectedRows) else g for g in grads]
+        if _computes_in_float32(call):
+            view.inputs, view.outputs = Widened(call.inputs), Widened(call.outputs)
+            grads = list(map(widened, grads))
+        else:
+            grads = [rounded_like(x, g) for x, g in zip(tuple.__iter__(call.outputs), grads, strict=True)]
         try:
             result = call.op.gradient_rule(view, *grads)
         except Exception as error:
@@ -31,6 +37,52 @@ def backward(call, wanted, grads):
     gradients = result if isinstance(result, tuple) else (result,)
     _check_gradients(call, wanted, gradients)
     return gradients
+
+
+def _computes_in_float32(call):
+    """Whether the rule of a call gets copies in float32: of NumPy's functions of halves, whose sums would be of halves,
+    and of operators that do not take bfloat16.
+    """
+    kinds = is_half if isinstance(call.op, Function) else is_bfloat16
+    values = [numbers_of(x) for given in (call.inputs, call.outputs) for x in tuple.__iter__(given)]
+    found = any(isinstance(x, np.ndarray | np.generic) and kinds(x.dtype) for x in values)
+    return found and not getattr(call.op, "takes_bfloat16", False)
+
+
+def widened(x):
+    """A value over float32 in place of halves; others as they are."""
+    numbers = numbers_of(x)
+    if not isinstance(numbers, np.ndarray | np.generic) or not is_half(numbers.dtype):
+        return x
+    return with_numbers(x, upcast(np.asarray(numbers)))
+
+
+def rounded_like(x, gradient):
+    """The gradient by a value of halves, which was added up in float32, in their type; others as they are."""
+    given, found = numbers_of(x), numbers_of(gradient)
+    if not isinstance(given, np.ndarray) or not isinstance(found, np.ndarray) or not is_half(given.dtype):
+        return gradient
+    if found.dtype == given.dtype:
+        return gradient
+    with np.errstate(over="ignore"):
+        return with_numbers(gradient, to_dtype(found, given.dtype))
+
+
+class Widened:
+    """Inputs or results of a call, halves as float32: each is converted when a rule reads it."""
+
+    def __init__(self, values):
+        self._values = values
+
+    def __len__(self):
+        return len(self._values)
+
+    def __getitem__(self, i):
+        found = self._values[i]
+        return tuple(map(widened, found)) if isinstance(i, slice) else widened(found)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
 
 
 def _check_gradients(call, wanted, gradients):
@@ -99,7 +151,7 @@ def seed(target, given):
     values = numbers_of(target)
     on_cpu = isinstance(values, np.ndarray)
     if given is None:
-        return np.ones_like(values) if on_cpu else _ones_on_gpu(values)
+        return to_dtype(np.ones(values.shape, np.float32), values.dtype) if on_cpu else _ones_on_gpu(values)
     given = given.values if isinstance(given, LoDTensor) else given
     if isinstance(given, SelectedRows):
         return given.value if isinstance(target, SelectedRows) else given
@@ -108,11 +160,11 @@ def seed(target, given):
 
         return grad_output_like(values, given)
     given = from_lists(given, "an output gradient") if isinstance(given, list | tuple) else np.asarray(given)
-    if given.dtype.kind not in "fiu":
+    if given.dtype.kind not in "iu" and not is_floating(given.dtype):
         raise DTypeError(f"an output gradient must hold floating numbers, not {given.dtype}")
     if given.shape != values.shape:
         raise ValueError(f"output gradient of shape {given.shape} for a target of shape {values.shape}")
-    return given.astype(values.dtype, copy=False)
+    return to_dtype(given, values.dtype)
 
 
 def _ones_on_gpu(values):
@@ -124,8 +176,13 @@ def _ones_on_gpu(values):
 def add_to(found, key, gradient):
     gradient = gradient.values if isinstance(gradient, LoDTensor) else gradient
     if key in found:
+        parts = found[key], gradient
+        # SelectedRows of one type are appended, and nothing is rounded.
+        appends = all(isinstance(x, SelectedRows) for x in parts)
+        if not appends or parts[0].dtype != parts[1].dtype:
+            parts = map(widened, parts)
         with no_grad():
-            gradient = OPS["sum"](found[key], gradient)
+            gradient = OPS["sum"](*parts)
     found[key] = gradient
 
 
