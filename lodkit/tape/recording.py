@@ -126,8 +126,8 @@ def parameter(x: T) -> T:
     Parameters
     ----------
     x : array, list, LoDTensor or SelectedRows
-        Of floating numbers, bfloat16 too. Values of a LoDTensor and the value of SelectedRows become parameters. Arrays on a GPU are
-        returned as they are: tapes record operators of them, and take them as sources.
+        Of floating numbers, bfloat16 too. Values of a LoDTensor and the value of SelectedRows become parameters. Arrays
+        on a GPU are returned as they are: tapes record operators of them, and take them as sources.
 
     Returns
     -------
