@@ -12,7 +12,6 @@ import math
 
 import numpy as np
 
-from ..arrays import is_bfloat16, to_dtype, upcast
 from ..arrays.recorded import (
     FUNCTIONS,
     map_arrays,
@@ -23,6 +22,7 @@ from ..arrays.recorded import (
     refuse_unrecorded,
     sum_to_shape,
 )
+from .halves import add_up
 
 
 def _enter(*functions):
@@ -138,20 +138,6 @@ def _kept_shape(x, axis):
     return tuple(1 if i in axes else n for i, n in enumerate(x.shape)), tuple(axes)
 
 
-def _add_up(function, *arrays, **settings):
-    """Run a function that adds elements up; of bfloat16 in float32, rounded once, where NumPy rounds each sum."""
-    halves = [x.dtype for x in arrays if isinstance(x, np.ndarray) and is_bfloat16(x.dtype)]
-    if not halves:
-        return function(*arrays, **settings)
-    made = np.asarray(function(*map(_upcast_array, arrays), **settings))
-    rounds = len(halves) == len(arrays) and settings.get("dtype") is None
-    return to_dtype(made, halves[0]) if rounds else made
-
-
-def _upcast_array(x):
-    return upcast(x) if isinstance(x, np.ndarray) else x
-
-
 @_enter(np.sum, np.mean, np.var, np.std, np.prod)
 def _total(function, x, axis=None, dtype=None, out=None, keepdims=False, *, ddof=0, **others):
     _refuse_unsupported(function, out=out, **others)
@@ -173,7 +159,7 @@ def _total(function, x, axis=None, dtype=None, out=None, keepdims=False, *, ddof
                 return sum_to_shape(np, scale * 2 * (x - x.mean(axes, keepdims=True)) / (count - ddof), x)
             return sum_to_shape(np, np.broadcast_to(grad, x.shape), x)
 
-    made = _add_up(function, x, axis=axes, dtype=dtype, keepdims=keepdims, **settings)
+    made = add_up(function, x, axis=axes, dtype=dtype, keepdims=keepdims, **settings)
     return record_result(_name(function), rule, (x,), made)
 
 
@@ -229,7 +215,7 @@ def _cumsum(function, x, axis=None, dtype=None, out=None):
         (x,) = call.inputs
         return np.flip(np.cumsum(np.flip(grad, along), along), along).reshape(x.shape).astype(x.dtype)
 
-    return record_result("np.cumsum", rule, (x,), _add_up(np.cumsum, x, axis=axis, dtype=dtype))
+    return record_result("np.cumsum", rule, (x,), add_up(np.cumsum, x, axis=axis, dtype=dtype))
 
 
 @_enter(np.where)
@@ -274,7 +260,7 @@ def _norm(function, x, ord=None, axis=None, keepdims=False):
         (x,), out = call.inputs, call.outputs[0].reshape(shape)
         return sum_to_shape(np, grad.reshape(shape) * x / np.where(out == 0, 1, out), x)
 
-    made = _add_up(_root_of_squares, x, axes=axes, keepdims=keepdims)
+    made = add_up(_root_of_squares, x, axes=axes, keepdims=keepdims)
     return record_result("np.linalg.norm", rule, (x,), made)
 
 
@@ -331,7 +317,7 @@ def _einsum(function, subscripts, *operands, out=None, **settings):
 
     operands = tuple(map(operand, operands))
     rule = partials([gradient_by(i) for i in range(len(terms))])
-    made = _add_up(functools.partial(np.einsum, subscripts), *operands, **settings)
+    made = add_up(functools.partial(np.einsum, subscripts), *operands, **settings)
     return record_result("np.einsum", rule, operands, made)
 
 

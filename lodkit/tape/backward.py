@@ -6,14 +6,14 @@ import copy
 
 import numpy as np
 
-from ..arrays import from_lists, is_array, is_bfloat16, is_floating, is_half, may_share_memory, to_dtype, upcast
-from ..arrays.recorded import Function
+from ..arrays import from_lists, is_array, is_floating, may_share_memory, to_dtype
 from ..base.errors import DTypeError, LodkitError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
 from ..registry.catalogue import OPS
 from ..registry.explaining import explain
-from ..registry.kinds import numbers_of, with_numbers
+from ..registry.kinds import numbers_of
 from ..registry.open_tapes import Call, no_grad
+from .halves import Widened, computes_in_float32, rounded_like, widen_halves
 
 
 def backward(call, wanted, grads):
@@ -23,9 +23,9 @@ def backward(call, wanted, grads):
     view.wanted = wanted
     with no_grad():
         grads = [g.to_dense() if isinstance(g, SelectedRows) else g for g in grads]
-        if _computes_in_float32(call):
+        if computes_in_float32(call):
             view.inputs, view.outputs = Widened(call.inputs), Widened(call.outputs)
-            grads = list(map(widened, grads))
+            grads = list(map(widen_halves, grads))
         else:
             grads = [rounded_like(x, g) for x, g in zip(tuple.__iter__(call.outputs), grads, strict=True)]
         try:
@@ -37,52 +37,6 @@ def backward(call, wanted, grads):
     gradients = result if isinstance(result, tuple) else (result,)
     _check_gradients(call, wanted, gradients)
     return gradients
-
-
-def _computes_in_float32(call):
-    """Whether the rule of a call gets copies in float32: of NumPy's functions of halves, whose sums would be of halves,
-    and of operators that do not take bfloat16.
-    """
-    kinds = is_half if isinstance(call.op, Function) else is_bfloat16
-    values = [numbers_of(x) for given in (call.inputs, call.outputs) for x in tuple.__iter__(given)]
-    found = any(isinstance(x, np.ndarray | np.generic) and kinds(x.dtype) for x in values)
-    return found and not getattr(call.op, "takes_bfloat16", False)
-
-
-def widened(x):
-    """A value over float32 in place of halves; others as they are."""
-    numbers = numbers_of(x)
-    if not isinstance(numbers, np.ndarray | np.generic) or not is_half(numbers.dtype):
-        return x
-    return with_numbers(x, upcast(np.asarray(numbers)))
-
-
-def rounded_like(x, gradient):
-    """The gradient by a value of halves, which was added up in float32, in their type; others as they are."""
-    given, found = numbers_of(x), numbers_of(gradient)
-    if not isinstance(given, np.ndarray) or not isinstance(found, np.ndarray) or not is_half(given.dtype):
-        return gradient
-    if found.dtype == given.dtype:
-        return gradient
-    with np.errstate(over="ignore"):
-        return with_numbers(gradient, to_dtype(found, given.dtype))
-
-
-class Widened:
-    """Inputs or results of a call, halves as float32: each is converted when a rule reads it."""
-
-    def __init__(self, values):
-        self._values = values
-
-    def __len__(self):
-        return len(self._values)
-
-    def __getitem__(self, i):
-        found = self._values[i]
-        return tuple(map(widened, found)) if isinstance(i, slice) else widened(found)
-
-    def __iter__(self):
-        return (self[i] for i in range(len(self)))
 
 
 def _check_gradients(call, wanted, gradients):
@@ -180,7 +134,7 @@ def add_to(found, key, gradient):
         # SelectedRows of one type are appended, and nothing is rounded.
         appends = all(isinstance(x, SelectedRows) for x in parts)
         if not appends or parts[0].dtype != parts[1].dtype:
-            parts = map(widened, parts)
+            parts = map(widen_halves, parts)
         with no_grad():
             gradient = OPS["sum"](*parts)
     found[key] = gradient

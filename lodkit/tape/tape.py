@@ -21,7 +21,8 @@ from ..lod import LoDTensor, SelectedRows
 from ..registry.kinds import numbers_of, owner_of, replaced, unwrapped, wrapped
 from ..registry.open_tapes import Call, listeners, no_grad, open_tapes, thread
 from ..registry.public_call import side_by_side
-from .backward import Readable, add_to, backward, like_source, rounded_like, seed, separate
+from .backward import Readable, add_to, backward, like_source, seed, separate
+from .halves import rounded_like
 from .recording import parameter, record
 from .sources import aligned_arguments, check_sources, check_unconnected, refuse_views, total_or_default
 
