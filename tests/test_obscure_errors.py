@@ -71,8 +71,8 @@ def test_sizes_that_no_memory_holds(call, argument):
 def test_the_gradient_of_a_size_that_no_memory_holds():
     data = lodkit.parameter(ROWS[:0])
     with lodkit.Tape() as tape:
-        out = lodkit.lengths_pad(data, np.zeros(0, np.int64), target_length=N)
-    with pytest.raises(SizeError, match=f"lengths_pad: .* target_length = {HUGE}"):
+        out = lodkit.lengths_pad(data, np.zeros(0, np.int64), max_length=N)
+    with pytest.raises(SizeError, match=f"lengths_pad: .* max_length = {HUGE}"):
         tape.gradient(out, [data])
 
 

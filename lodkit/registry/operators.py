@@ -28,7 +28,7 @@ from .catalogue import Registry as Registry
 from .declaring import Types, check_definition, declare_types
 from .derivatives import write_rule
 from .desc import VarDesc, inferred_level, rounded_descs, wide_descs
-from .explaining import by_position
+from .explaining import check_keywords
 from .inputs import accept_inputs, check_count, check_types, label_of, names_of
 from .kernel import Kernel
 from .kernel_table import KernelTable
@@ -144,8 +144,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         """
         from .explanation import explain_plan
 
-        if misnamed := by_position(self, attrs):
-            raise misnamed
+        attrs = check_keywords(self, attrs)
         taken, attrs = self.taken(inputs, attrs)
         self._check_attrs(attrs)
         self._check_needed(attrs)
@@ -159,8 +158,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         """Return the VarDesc (or a tuple of them) of the result, from those of the inputs."""
         if self.infer_function is None:
             raise LodkitError(f"{self.name} has no rule for infer; give it one by @{self.name}.infer_rule, or like=")
-        if misnamed := by_position(self, attrs):
-            raise misnamed
+        attrs = check_keywords(self, attrs)
         check_count(self, descs)
         self._check_attrs(attrs)
         for name, d in zip(self._names(descs), descs, strict=True):
