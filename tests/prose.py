@@ -47,7 +47,7 @@ def reduce_markup(text):
     text = re.sub(r"(`+)(?:.|\n)*?\1", keep_lines("`C`"), text)
     text = re.sub(r"\$\$?[^$]+\$\$?", keep_lines("$F$"), text)
     text = re.sub(r"!?\[([^\[\]]*)\]\([^)]*\)", r"\1", text)
-    return re.sub(r"<[^>]+>", "", text).replace("**", "")
+    return re.sub(r"(?<!\d)\*\*|\*\*(?!\d)", "", re.sub(r"<[^>]+>", "", text))
 
 
 def split_sentences(paragraph, line):
