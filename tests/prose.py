@@ -14,10 +14,6 @@ class Sentence(NamedTuple):
     line: int
     text: str
 
-    def count_words(self):
-        """The number of words; an enumeration of four names and more is one."""
-        return len(re.findall(r"[\w`$][\w`$.'/%-]*", NAMES.sub("names, ", self.text)))
-
 
 class Docstring(NamedTuple):
     """A docstring with its line and whether it is of a function, whose first line is an imperative."""
@@ -34,6 +30,11 @@ END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][)\"]))" + ABBREVIATIONS + r"\s+(?=[A-
 FENCE = re.compile(r"\s*(```+|~~~+|:::+)")
 ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+|\s*>\s?")
 UNDERLINE = re.compile(r"[-=~]{3,}")
+
+
+def count_words(text):
+    """The number of words; an enumeration of four names and more is one."""
+    return len(re.findall(r"[\w`$][\w`$.'/%-]*", NAMES.sub("names, ", text)))
 
 
 def keep_lines(word):

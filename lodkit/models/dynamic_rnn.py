@@ -23,21 +23,21 @@ _LEVEL, _REVERSE = checker(int, "level", "dynamic_rnn"), checker(bool, "reverse"
 def dynamic_rnn(
     step: Callable[..., Any], inputs: Any, memories: Any, *, static: Any = (), level: int = 0, reverse: bool = False
 ) -> tuple[tuple[LoDTensor, ...], tuple[Any, ...]]:
-    """Run a step over the time steps of the sequences of a level, each time on those that still run. No padding.
+    """Run a step over the time steps of the sequences of a level, without padding.
 
-    The sequences run side by side, from the longest to the shortest, and the batch shrinks as they end: to rounding
-    the result of each is what it is alone. Under a ``Tape`` all is differentiated that operators and recorded NumPy
-    compute: weights, inputs, static inputs and first memories.
+    The sequences run side by side, from the longest to the shortest, and the batch shrinks as they end: each result is
+    the same as alone, up to rounding. Under a ``Tape`` all is differentiated that operators and recorded NumPy compute:
+    weights, inputs, static inputs and first memories.
 
     Parameters
     ----------
     step : callable
         ``step(inputs_t, memories, static) -> (memories, outputs)``, tuples all. Per input ``inputs_t`` has an array
-        ``(running, *item)``, or, above the innermost level, a LoDTensor of the running sequences' t-th sub-sequences:
-        a recurrence over sentences calls one over words. ``memories`` and ``static`` have a row, or a sequence, for
-        each running one, and are read-only. It returns memories of the same shapes and dtypes, and outputs with a row
-        for each running sequence: arrays, or LoDTensors with a sequence for each. What it returns it must not change
-        later: nothing is copied.
+        ``(running, *item)``, or, above the innermost level, a LoDTensor of the running sequences' t-th sub-sequences: a
+        recurrence over sentences calls one over words. ``memories`` and ``static`` have a row, or a sequence, for each
+        running one, and are read-only. The step returns memories of the same shapes and dtypes, and outputs with a row
+        (or, as LoDTensors, a sequence) for each running sequence. The step must not change its results later: nothing
+        is copied.
     inputs : LoDTensor, or tuple of them
         Of one structure down to ``level``.
     memories : array, or tuple of arrays
@@ -62,7 +62,7 @@ def dynamic_rnn(
     LoDMismatchError, LoDLevelError
         Inputs differ in structure, or there are not as many memories or static rows as sequences.
     TypeError, LoDMismatchError, ShapeMismatchError, DTypeError
-        The step returned something else. What the step itself raises has a note that names the time step.
+        The step returned something else. An error inside the step has a note that names the time step.
     LodkitError
         A tape is open and the arrays are on a GPU.
 

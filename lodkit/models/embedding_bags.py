@@ -58,13 +58,14 @@ def embedding_bags(
     ----------
     tables : dict of name to array, or list
         Tables ``(height, width)`` of one type, by the names of the *columns*: that of the items stands under each name
-        of a column of items, ``{"clicked": items, "bought": items, "user": users}``. That array is one table, with one
-        gradient. So one dictionary says which table a column reads, which widths the result has and in which order.
+        of a column of items, ``{"clicked": items, "bought": items, "user": users}``. An array under several names is
+        one table, with one gradient. So one dictionary says which table a column reads, which widths the result has and
+        in which order.
     columns : dict of name to LoDTensor, list, or LoDTensor of two levels
-        Ids of one level, a bag for every row of the result; empty ones too. Of the same names, in any order: the order
-        of a batch must not decide where a model finds its columns. ``LoDTensor.from_torch`` makes such a dictionary of
-        TorchRec's KeyedJaggedTensor. The outer sequences of a LoDTensor are the columns in the order of ``tables``; it
-        has no weights.
+        Ids of one level, a bag for every row of the result; empty ones too. Columns with the same names, in any order:
+        the order of a batch does not matter. ``LoDTensor.from_torch`` makes such a dictionary of TorchRec's
+        KeyedJaggedTensor. The outer sequences of a LoDTensor are the columns in the order of ``tables``; it has no
+        weights.
     weights : dict of name to array, or list, optional
         One number per id, of all columns, with sum and mean.
     pool, pad_value, padding_idx, is_sparse, dtype
@@ -130,8 +131,8 @@ def update_embedding_bags(
 ) -> None:
     """Update all tables in place by the gradient of ``embedding_bags``, which is never written as rows.
 
-    ``embedding_bag_<rule>`` of each table. One that several columns read takes one step by the sum of their gradients:
-    their bags are put one behind another.
+    ``embedding_bag_<rule>`` of each table. A table that several columns read takes one step with the sum of their
+    gradients: their bags are concatenated.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def update_embedding_bags(
     grad : array of shape (bags, sum of widths)
         Gradient of the result.
     states : dict of name to list of arrays, or list, optional
-        The states of each table, in the order of the operator; of a table under several names those of the first.
+        The states of each table, in the order of the operator; for a table under several names, under the first name.
     pool : {"sum", "mean", "sqrt"}
     **attrs
         Those of the operator: ``lr``, ``iteration``, ...

@@ -198,8 +198,8 @@ def crf_decoding(
 ) -> LoDTensor:
     """Return the tags with the highest score for each sequence, or which of the labels are equal to them.
 
-    The search of Viterbi, in double precision, of the score that ``linear_chain_crf`` describes. Of equal tags it takes
-    the first, from the last step backwards. crf_decoding of Paddle.
+    The search of Viterbi, in double precision, of the score that ``linear_chain_crf`` describes. If tags have equal
+    scores, the first is taken, from the last step backwards. crf_decoding of Paddle.
 
     Parameters
     ----------

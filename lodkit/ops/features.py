@@ -68,8 +68,8 @@ def _stack_present(xs, masks):
 def stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTensor:
     """Make examples of features: each input has one feature of all examples.
 
-    MergeSingle{Scalar,List,Map}FeatureTensors of Caffe2, where an absent value that has a length shifts all that
-    follow; here its rows are left out.
+    MergeSingle{Scalar,List,Map}FeatureTensors of Caffe2, where an absent value with a length shifts all later values;
+    here its rows are left out.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _(*xs, presence=None):
 
 @op(like=("xs",), gradient_of=stack_features, types=FLOATING)
 def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing.Any = None) -> tuple:
-    """Return the gradients of ``stack_features`` by its inputs: 0 for what is absent.
+    """Return the gradients of ``stack_features`` by its inputs: 0 for absent entries.
 
     >>> stack_features_grad(np.array([5.0]), np.array([1.0, 2.0]), presence=[[False, True]])
     (array([0., 5.]),)
@@ -148,7 +148,7 @@ def _(x, *, presence):
 
 @op(like="x", gradient_of=pack_features, types=FLOATING)
 def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Dense:
-    """Return the gradient of ``pack_features``: 0 for what is absent.
+    """Return the gradient of ``pack_features``: 0 for absent entries.
 
     >>> pack_features_grad(np.zeros((1, 2)), np.array([5.0]), presence=[[False, True]])
     array([[0., 5.]])

@@ -35,16 +35,16 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> tuple[Dense, D
     ----------
     values : vector of shape (rows,)
     lengths : vector of int32 or int64
-        They add up to the rows.
+        Their sum is the number of rows.
     k : int
         At least 1.
 
     Returns
     -------
     values : array of shape (segments, k)
-        0 behind the last value of a shorter segment.
+        0 after the last value of a shorter segment.
     indices : int64 array of shape (segments, k)
-        From 0 within the segment, -1 behind the last.
+        From 0 within the segment, -1 after the last value.
 
     Raises
     ------

@@ -136,14 +136,14 @@ def lstm(
     cell_clip, projection_clip : float
         Clip cells, and the output of the projection, to at most so much; 0 does not clip.
     cell_gradient : bool
-        False: no gradient flows from cells, those of all steps or the last ones, as in Paddle.
+        False: no gradient flows from cells, of all steps or the last step, as in Paddle.
 
     Returns
     -------
     out : LoDTensor
         The hidden states of all steps, in the structure of x.
     (hidden, cell) : arrays of shape (sequences, out) and (sequences, size), or LoDTensors when there are levels above
-        Output and cell of each sequence after its last step: with ``reverse`` those of its first row. Of an empty
+        Output and cell of each sequence after its last step: with ``reverse`` those of its first row. For an empty
         sequence they are ``h0`` and ``c0``. As h0 and c0 of another call they go on where this one ended.
 
     Raises
@@ -249,7 +249,7 @@ def lstm_grad(
     cell_clip: float = 0.0,
     projection_clip: float = 0.0,
 ) -> tuple:
-    """Return the gradients of ``lstm`` by those of its inputs that are not None.
+    """Return the gradients of ``lstm`` by its inputs that are not None.
 
     ``hidden``, ``cell`` and ``gates`` are those of all steps, as ``lstm.full`` returns them, ``grad`` and ``grad_cell``
     the gradients by the first two, and the others those by the last hidden states and cells.

@@ -97,7 +97,7 @@ def pack_segments(
     pad_value: float = 0.0,
     return_presence_mask: bool = False,
 ) -> Dense:
-    """Put segments side by side, ``pad_value`` behind the end of short ones. PackSegments of Caffe2.
+    """Put segments side by side, ``pad_value`` after the end of short segments. PackSegments of Caffe2.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def unpack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_len
 
 @op(types=MOVED)
 def lengths_pad(data: Dense, lengths: Dense, /, *, max_length: int, pad_value: float = 0.0) -> Dense:
-    """Make all segments ``max_length`` rows long, ``pad_value`` behind the end. LengthsPad of Caffe2.
+    """Make all segments ``max_length`` rows long, with ``pad_value`` after the end. LengthsPad of Caffe2.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def check_target(name, data, ids_shape, rows):
 
 @op(updates=True, types=MOVED)
 def scatter_assign(data: Dense, ids: Dense, slices: Dense, /) -> Dense:
-    """``data[ids] = slices``, in place; returns the data. Of rows for the same id the last one stays.
+    """Write ``data[ids] = slices``, in place; return the data. The last row for an id stays.
 
     Caffe2's ScatterAssign.
 
@@ -123,13 +123,13 @@ def _places(ids, axis):
 def scatter(data: Dense, ids: Dense, updates: Dense, /, *, axis: int = 1) -> Dense:
     """Return the data with single elements replaced: ``out[i, ids[i, j], k] = updates[i, j, k]`` on axis 1.
 
-    Caffe2's Scatter, ScatterElements of ONNX. Of updates for the same element the last one stays.
+    Caffe2's Scatter, ScatterElements of ONNX. The last update for an element stays.
 
     Parameters
     ----------
     data : array
     ids : array of int32 or int64
-        With the axes of the data, none but ``axis`` longer.
+        With the axes of the data, only ``axis`` longer.
     updates : array like ids
         Of the type of the data.
     axis : int

@@ -92,10 +92,10 @@ def sequence_attention(
 ) -> LoDTensor:
     """Let each row attend to the rows of its own sequence: ``softmax(query @ key.T * scale) @ value``, head by head.
 
-    Scaled dot-product attention. It takes as much as the squares of the lengths, not that of the longest; no more than
-    some rows of scores are in memory at a time, in the gradient too, which computes them again. float16 is computed in
-    float32. Scores are products of the size of the keys: far from zero, what all keys have in common cancels in the
-    softmax only to the rounding of these products. Subtract it from the keys first.
+    Scaled dot-product attention. The time is the sum of the squares of the lengths, without padding. Only a few rows of
+    scores are in memory at a time, also in the gradient, which computes them again. Computation in float16 uses
+    float32. Scores are as large as the keys. If keys are far from zero, their common part cancels in the softmax only
+    up to the rounding of the scores. Subtract it from the keys first.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def sequence_attention(
     causal : bool
         A row sees only the rows before it, and itself.
     scale : float, optional
-        Of the scores; ``1 / sqrt(size)`` by default.
+        Factor of the scores; ``1 / sqrt(size)`` by default.
     level : int
         The level of the sequences; the innermost by default.
 

@@ -118,8 +118,8 @@ def sequence_conv(
         Rows of any shape, which are flattened.
     filter : array of shape (context_length * width, n)
     padding : array of shape (before + behind, *item), optional
-        The ``before = max(0, -context_start)`` rows in front of every sequence, then the
-        ``behind = max(0, context_start + context_length - 1)`` rows behind it.
+        The ``before = max(0, -context_start)`` rows before every sequence, then the ``behind = max(0, context_start +
+        context_length - 1)`` rows after it.
     context_start : int, optional
         0 is the row itself, -1 the one before. ``-(context_length // 2)`` by default.
     context_length : int
@@ -227,7 +227,7 @@ def row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor:
     Raises
     ------
     ShapeMismatchError
-        Rows of the filter are not like those of x.
+        Rows of the filter do not fit rows of x.
 
     Examples
     --------

@@ -140,15 +140,15 @@ def sequence_pad(
     Parameters
     ----------
     x : LoDTensor
-        Of rows ``(*item)``. Paddle's takes one level; here the levels above the innermost stay above both results.
+        Has rows ``(*item)``. Paddle's takes one level; here the outer levels stay above both results.
     pad_value : number, or array of shape (*item,), optional
-        Value of the padding: 0 by default. It has a gradient too.
+        Value of the padding: 0 by default. The padding has a gradient too.
     max_length : int, optional
         The width; the longest length by default.
     truncate : bool
         Cut a sequence that is longer than ``max_length``, which is an error otherwise.
     side : {"right", "left"}
-        Side of the padding, and of rows that are cut off: behind the rows, or before them.
+        Side of the padding, and of rows that are cut off: after the rows, or before them.
 
     Returns
     -------
@@ -250,12 +250,12 @@ def sequence_unpad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side:
     Parameters
     ----------
     x : array of shape (sequences, width, *item)
-        A LoDTensor of such rows keeps its levels, above that of the sequences.
+        A LoDTensor of such rows keeps its levels, above the level of the sequences.
     lengths : array of int32 or int64
-        Rows of each sequence that are data, at most ``width``. They may have the levels, as ``sequence_pad`` gives
-        both.
+        Rows of each sequence that are data, at most ``width``. A LoDTensor of lengths has the levels, as from
+        ``sequence_pad``.
     side : {"right", "left"}
-        Side of the padding: behind the rows, or before them.
+        Side of the padding: after the rows, or before them.
 
     Returns
     -------

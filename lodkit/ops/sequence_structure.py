@@ -70,7 +70,7 @@ def sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -
     Parameters
     ----------
     x : array of shape (sequences, *item), or LoDTensor
-        Of a LoDTensor, the outermost sequences are repeated.
+        For a LoDTensor, the outermost sequences are repeated.
     y : LoDTensor
         Gives its structure only.
     ref_level : int
@@ -123,7 +123,7 @@ def sequence_expand_as(x: Dense | LoDTensor, y: LoDTensor, /, *, level: int = -1
     Parameters
     ----------
     x : array of shape (sequences, *item), or LoDTensor
-        Of a LoDTensor, the rows; its own structure is ignored.
+        For a LoDTensor, its rows are repeated, and its own structure is ignored.
     y : LoDTensor
         Gives its structure only.
     level : int
@@ -166,7 +166,7 @@ def _(call, grad):
 def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one.
 
-    sequence_reverse of Paddle, which takes one level. It is its own gradient, and its own inverse.
+    sequence_reverse of Paddle, which takes one level. The operator is its own gradient, and its own inverse.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def smart_decay_adam(
     beta2: float = 0.999,
     epsilon: float = 1e-8,
 ) -> tuple[Dense, ...]:
-    """adam whose rows make up for the steps without gradient when one comes; returns all that changed.
+    """Step by adam; a row makes up for its steps without a gradient when one comes; return changed arrays.
 
     With k steps since the row's last one, ``moment1 = beta1**k * moment1 + (1 - beta1) * grad``, the same of
     ``grad**2`` with beta2, and ``param -= lr * (moment1 + m) / (sqrt(moment2) + epsilon)`` where m is the moment

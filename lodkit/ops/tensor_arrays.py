@@ -228,7 +228,7 @@ def write_to_array(*array: Dense | LoDTensor, index: int, fill: bool = False) ->
     index : int
         The element that it becomes, or their number, to append it.
     fill : bool
-        An index behind their number is taken too: elements without rows are between.
+        An index past their number is allowed too: elements without rows fill the gap.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def write_to_array(*array: Dense | LoDTensor, index: int, fill: bool = False) ->
     Raises
     ------
     RowIndexError
-        ``index`` is behind the end, without ``fill``; Paddle adds undefined elements.
+        ``index`` is past the end, without ``fill``; Paddle adds undefined elements.
 
     >>> write_to_array(np.array([9]), np.array([1]), np.array([2, 3]), index=1)
     (array([1]), array([9]))
@@ -260,7 +260,7 @@ def read_from_array(*array: Dense | LoDTensor, index: int) -> Dense | LoDTensor:
     *array : arrays or LoDTensors
         The elements of the array.
     index : int
-        Which one, from 0.
+        Position of the element, from 0.
 
     Returns
     -------

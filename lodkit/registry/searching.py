@@ -133,7 +133,7 @@ def search(words: str, most: int = 10) -> Findings:
     Parameters
     ----------
     words : str
-        Words, or parts of them, separated by blanks; upper and lower case are the same. What is found has all of them.
+        Words, or parts of them, separated by blanks; upper and lower case are the same. Results have all of the words.
     most : int
         Names to return at most.
 

@@ -46,7 +46,7 @@ def warmup(
     cache: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> None:
-    """Compile kernels ahead of their first use, those of small batches and of large ones, in and out of the caches.
+    """Compile kernels ahead of their first use, for small and for large batches, in and out of the caches.
 
     Of ``functools.partial(op, *inputs, **attrs)``, a call that was not made yet, all is compiled that calls with the
     same types, layouts, columns and attributes take, for any number of rows, ids and sequences: it runs on its inputs
@@ -62,7 +62,7 @@ def warmup(
     ops : str, Op, functools.partial of an Op, or sequence of them, optional
         Operators, their names, or calls on the CPU; all operators by default.
     dtypes : dtype or sequence of dtypes
-        Types of values in the examples of operators; those that an operator refuses are skipped.
+        Types of values in the examples of operators; types that an operator refuses are skipped.
     gradients : bool
         Compile what a tape takes for the gradients of calls, too.
     cache : path, optional

@@ -126,8 +126,8 @@ def parameter(x: T) -> T:
     Parameters
     ----------
     x : array, list, LoDTensor or SelectedRows
-        Of floating numbers. Values of a LoDTensor and the value of SelectedRows become parameters. Arrays on a GPU are
-        returned as they are: tapes record operators of them, and take them as sources.
+        An array of floating numbers. Values of a LoDTensor and the value of SelectedRows become parameters. Arrays on a
+        GPU are returned as they are: tapes record operators of them, and take them as sources.
 
     Returns
     -------

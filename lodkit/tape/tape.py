@@ -96,8 +96,8 @@ class Tape:
         Parameters
         ----------
         x : numpy.ndarray, LoDTensor or SelectedRows
-            Of floating numbers; shares its memory with the result, and is the source to ask for. A gradient is refused
-            if it was changed since.
+            An array of floating numbers; shares its memory with the result, and is a source for ``gradient``. A
+            gradient is refused if it was changed since.
 
         Examples
         --------
@@ -141,7 +141,7 @@ class Tape:
         output_gradients : array or list of arrays, optional
             Gradients of ``target``; ones by default.
         unconnected : {"raise", "none", "zero"}
-            What a source without a path to the target gives: an error, None, or zeros.
+            Result for a source without a path to the target: an error, None, or zeros.
 
         Returns
         -------

@@ -179,7 +179,7 @@ def keyed(tensors: Mapping[str, LoDTensor], weights: Mapping[str, LoDTensor] | N
     Parameters
     ----------
     tensors : dict of str to LoDTensor
-        Of one level each; batches may differ from key to key.
+        LoDTensors of one level each; batches may differ from key to key.
     weights : dict of str to LoDTensor, optional
         A number for each value, in the same structure.
 

@@ -73,7 +73,7 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
 
 @surface
 def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
-    """Load what ``save`` wrote. Of a file by another program, load its arrays, in a dictionary.
+    """Load what ``save`` wrote. Load a file by another program as a dictionary of its arrays.
 
     Arrays come back as NumPy arrays: bfloat16 as ml_dtypes.bfloat16, or without that package as float32, exactly.
     Nothing is unpickled, and no memory is taken for sizes that the file declares but does not have; compressed arrays
