@@ -117,7 +117,11 @@ def find_docstrings(text, names):
             if not prefix and child.name not in names:
                 continue
             body = child.body[0]
-            if isinstance(body, ast.Expr) and isinstance(body.value, ast.Constant) and isinstance(body.value.value, str):
+            if (
+                isinstance(body, ast.Expr)
+                and isinstance(body.value, ast.Constant)
+                and isinstance(body.value.value, str)
+            ):
                 is_function = isinstance(child, ast.FunctionDef)
                 is_function &= not any("property" in ast.unparse(decorator) for decorator in child.decorator_list)
                 found.append(Docstring(prefix + child.name, body.lineno, body.value.value, is_function))
@@ -129,13 +133,15 @@ def find_docstrings(text, names):
 
 
 def sentences_of_docstring(doc):
-    """Sentences of a docstring; examples, headings of sections and names of parameters are left out."""
+    """Sentences of a docstring; examples, headings of sections, and names and types of parameters are left out."""
     lines, is_example = doc.text.replace("``", "`").splitlines(), False
-    for number, line in enumerate(lines):
-        stripped = line.strip()
+    indents = [len(line) - len(line.lstrip()) for line in lines]
+    kept = [lines[0]]
+    for number, line in enumerate(lines[1:], 1):
+        stripped, following = line.strip(), lines[number + 1 : number + 2]
         is_example = stripped.startswith(">>>") or (is_example and bool(stripped))
-        if UNDERLINE.fullmatch(stripped):
-            lines[number - 1 : number + 1] = "", ""
-        elif is_example or stripped.startswith((".. ", ":")) or re.match(r"[\w*, ]+ : |[A-Z]\w+(Error|Warning)$", stripped):
-            lines[number] = ""
-    return sentences_of_markdown("\n".join(line.strip() for line in lines), doc.line)
+        is_heading = any(UNDERLINE.fullmatch(text.strip()) for text in [line, *following])
+        has_description = bool(following and following[0].strip()) and indents[number + 1] > indents[number]
+        is_left_out = is_example or is_heading or has_description or stripped.startswith(".. ")
+        kept.append("" if is_left_out or re.match(r"[\w*, ]+ : ", stripped) else stripped)
+    return sentences_of_markdown("\n".join(kept), doc.line)

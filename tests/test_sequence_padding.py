@@ -15,13 +15,7 @@ PADDED = np.arange(12.0).reshape(2, 3, 2)
 
 #: (operator, inputs, attributes, error, what the message says)
 WRONG = [
-    (
-        "sequence_pad",
-        (X,),
-        {"max_length": 2},
-        LoDError,
-        "sequence 2 has 3 rows, .*max_length = 2; .*truncate=True",
-    ),
+    ("sequence_pad", (X,), {"max_length": 2}, LoDError, "sequence 2 has 3 rows, .*max_length = 2; .*truncate=True"),
     ("sequence_pad", (X,), {"max_length": -1}, ValueError, "max_length = -1 is negative"),
     ("sequence_pad", (LoDTensor(np.ones(2)),), {}, LoDLevelError, "lod_level 0"),
     ("sequence_pad", (X, np.ones(3)), {}, ShapeMismatchError, r"pad_value has shape \(3,\), a row of x \(2,\)"),

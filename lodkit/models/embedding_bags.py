@@ -57,10 +57,10 @@ def embedding_bags(
     Parameters
     ----------
     tables : dict of name to array, or list
-        Tables ``(height, width)`` of one type, by the names of the *columns*: that of the items stands under each name
-        of a column of items, ``{"clicked": items, "bought": items, "user": users}``. An array under several names is
-        one table, with one gradient. So one dictionary says which table a column reads, which widths the result has and
-        in which order.
+        Tables ``(height, width)`` of one type, by the names of the *columns*. A table of items is under each name of a
+        column of items, ``{"clicked": items, "bought": items, "user": users}``. An array under several names is one
+        table, with one gradient. So one dictionary says which table a column reads, which widths the result has and in
+        which order.
     columns : dict of name to LoDTensor, list, or LoDTensor of two levels
         Ids of one level, a bag for every row of the result; empty ones too. Columns with the same names, in any order:
         the order of a batch does not matter. ``LoDTensor.from_torch`` makes such a dictionary of TorchRec's
@@ -147,7 +147,7 @@ def update_embedding_bags(
         The states of each table, in the order of the operator; for a table under several names, under the first name.
     pool : {"sum", "mean", "sqrt"}
     **attrs
-        Those of the operator: ``lr``, ``iteration``, ...
+        Attributes of the operator: ``lr``, ``iteration``, ...
 
     Raises
     ------

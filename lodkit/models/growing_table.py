@@ -37,8 +37,8 @@ def _zeros(count, shape, dtype):
 class GrowingTable:
     """A table for keys that are not known in advance: a key gets a row at its first lookup, and capacity doubles.
 
-    ``values`` is an ordinary table, in whose slots the keys stand in the order in which they came; lookups, gradients
-    and optimizers are those of tables, on slots. Keys stay on the CPU; values are NumPy's.
+    ``values`` is an ordinary table; its slots have the keys in the order of their first lookup. Lookups, gradients and
+    optimizers work on slots. Keys stay on the CPU; values are NumPy's.
 
     Parameters
     ----------

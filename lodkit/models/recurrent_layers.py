@@ -23,7 +23,7 @@ def bidirectional(
     forward, backward : sequence of arrays
         The inputs of the layer after x, for either direction: weights, and initial states.
     **attrs
-        Attributes of the layer, but for ``reverse``.
+        Attributes of the layer, except ``reverse``.
 
     Returns
     -------

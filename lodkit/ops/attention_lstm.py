@@ -86,9 +86,9 @@ def attention_lstm(
     """Run an LSTM over every sequence whose input at each step is a mean of all rows of the sequence.
 
     attention_lstm of Paddle, for inference: it has no gradient. The attention is additive (Bahdanau et al., 2015):
-    weights are the softmax of the scores of a sequence's rows, ``relu(row @ weight_of_rows + attention_bias + cell @
-    weight_of_cells)``; with an ``attention_scalar`` scores are ``relu(scores * attention_scalar +
-    attention_scalar_bias)``. A sequence takes as many steps as it has rows, and work that is the square of that. The
+    weights are the softmax of the scores of a sequence's rows. Scores are ``relu(row @ weight_of_rows + attention_bias
+    + cell @ weight_of_cells)``; with an ``attention_scalar`` ``relu(scores * attention_scalar +
+    attention_scalar_bias)``. A sequence of n rows takes n steps, and work that grows with n squared. The
     products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
 
     Parameters

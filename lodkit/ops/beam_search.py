@@ -101,8 +101,8 @@ def beam_search(
     Returns
     -------
     selected_ids : LoDTensor of int64
-        In items like those of ``pre_ids``. Its two innermost levels are sources, of prefixes, of the candidates that
-        were selected from each: in descending order of their scores, equal ones as they were given.
+        Items have the shape of items of ``pre_ids``. The two innermost levels are sources of prefixes, and prefixes of
+        selected candidates. Candidates descend by their scores; equal scores keep their order.
     selected_scores : LoDTensor
         Their scores.
     parent_idx : array of int64

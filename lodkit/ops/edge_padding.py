@@ -234,7 +234,7 @@ def gather_padding(
     lengths : array of int32 or int64, optional
         Rows of each segment, padding included. One segment by default.
     padding_width, end_padding_width : int
-        Number of rows of padding before and behind. The second is like the first by default.
+        Number of rows of padding before and after. The second is like the first by default.
 
     Returns
     -------

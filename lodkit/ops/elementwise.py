@@ -137,7 +137,7 @@ def sqrt_grad(out: Dense, grad: Dense, /) -> Dense:
 def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dense | SelectedRows:
     """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip.
 
-    Of integers, both bounds are whole, or infinite.
+    For integers, both bounds are whole, or infinite.
 
     >>> clip_by_value(np.array([-3., 0.5, 3.]), min=-1.0, max=1.0)
     array([-1. ,  0.5,  1. ])
@@ -197,7 +197,7 @@ def scale(
 ) -> Dense | SelectedRows:
     """Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale.
 
-    Of integers, both numbers are whole, and the result is of their type, in which it wraps around.
+    For integers, both numbers are whole, and the result has their type and wraps around.
 
     >>> scale(SelectedRows([1, 1], [[1.], [2.]], 3), scale=0.5)
     SelectedRows(rows=[1, 1], value=[[0.5], [1.]], height=3)

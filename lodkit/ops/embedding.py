@@ -65,7 +65,7 @@ def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None,
     Parameters
     ----------
     table : array of shape (height, *item)
-        Of int8, int16, uint8 and bool too, which are moved as they are.
+        Rows may also be int8, int16, uint8 and bool, which are copied unchanged.
     ids : array of int32 or int64 of any shape, LoDTensor, or list
     padding_idx : int, optional
         This row reads as zeros and gets no gradient.
@@ -182,8 +182,8 @@ def embedding_bag(
     is_sparse : bool
         True if the gradient of the table is SelectedRows.
     dtype : {"float32", "float64"}, optional
-        The type of the result: float32 for a table of float16 or bfloat16, whose own type it has by default, float64
-        for the mean of integers and what else gives them no integer, which is refused otherwise.
+        The type of the result, by default the table's type. "float32" for a table of float16 or bfloat16; "float64" for
+        means and other fractions of integers, which raise otherwise.
 
     Returns
     -------

@@ -180,7 +180,8 @@ def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typ
     Parameters
     ----------
     values : LoDTensor
-        Its outermost sequences are the examples. Of lod_level 1: one row per key; of 2: one sequence per key.
+        Its outermost sequences are the examples. With lod_level 1, one row per key; with lod_level 2, one sequence per
+        key.
     keys : array of int
         The key of each entry of the outermost level: structure, which is read on the CPU. Or the index that
         ``Features`` keep of it, by which a key is read in time proportional to its rows and the examples.
@@ -190,7 +191,7 @@ def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typ
     Returns
     -------
     LoDTensor
-        Of lod_level 2: per key to read a batch of all examples, empty where an example does not have it. The rows of
+        Has lod_level 2: per key a batch of all examples, empty for an example without the key. The rows of
         a key that an example has twice are joined.
 
     Examples

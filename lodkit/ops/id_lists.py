@@ -100,8 +100,8 @@ def merge_id_lists(*lists: LoDTensor) -> LoDTensor:
     Parameters
     ----------
     *lists : LoDTensor
-        Of int32 or int64 ids, of the same samples in the same order; a sample's innermost sequence is its list. Levels
-        above have to be the same in all.
+        LoDTensors of int32 or int64 ids, for the same samples in the same order; a sample's innermost sequence is its
+        list. Levels above have to be the same in all.
 
     Returns
     -------

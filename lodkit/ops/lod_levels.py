@@ -64,7 +64,7 @@ def lod_reset(
     Parameters
     ----------
     x : array or LoDTensor
-        Of ``rows`` rows.
+        Has ``rows`` rows.
     y : LoDTensor, or array of int32 or int64, optional
         A tensor with the new levels; or the lengths of one level. (Paddle's array has offsets.)
     target_lod : list of int, optional

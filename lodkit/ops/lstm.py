@@ -104,7 +104,7 @@ def lstm(
     """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``.
 
     Long short-term memory (Hochreiter and Schmidhuber, 1997) with forget gates and, if the bias has them, peepholes
-    (Gers et al., 2000); with a projection if there is one (Sak et al., 2014). The products are BLAS's: a sequence's
+    (Gers et al., 2000). ``projection`` adds a projection (Sak et al., 2014). The products are BLAS's: a sequence's
     result alone and in a batch agrees to rounding.
 
     The gates of a row are columns in the order candidate, input, forget, output. With ``a`` the products of the row
@@ -143,7 +143,7 @@ def lstm(
     out : LoDTensor
         The hidden states of all steps, in the structure of x.
     (hidden, cell) : arrays of shape (sequences, out) and (sequences, size), or LoDTensors when there are levels above
-        Output and cell of each sequence after its last step: with ``reverse`` those of its first row. For an empty
+        Output and cell of each sequence after its last step: with ``reverse`` for its first row. For an empty
         sequence they are ``h0`` and ``c0``. As h0 and c0 of another call they go on where this one ended.
 
     Raises
@@ -159,9 +159,9 @@ def lstm(
 
     Notes
     -----
-    The gradient reads the cells of all steps, and the gates, an array of shape (rows, 4 * size) in the order of the
-    steps, float32 for float16. ``out, hidden, cell, cells, gates = lstm.full(...)`` returns them too; cells have a
-    gradient.
+    The gradient reads the cells of all steps, and the gates. Gates are an array of shape (rows, 4 * size) in the order
+    of the steps, float32 for float16. ``out, hidden, cell, cells, gates = lstm.full(...)`` returns them too; cells have
+    a gradient.
 
     Examples
     --------
@@ -251,8 +251,9 @@ def lstm_grad(
 ) -> tuple:
     """Return the gradients of ``lstm`` by its inputs that are not None.
 
-    ``hidden``, ``cell`` and ``gates`` are those of all steps, as ``lstm.full`` returns them, ``grad`` and ``grad_cell``
-    the gradients by the first two, and the others those by the last hidden states and cells.
+    ``hidden``, ``cell`` and ``gates`` are results of all steps, as ``lstm.full`` returns them. ``grad`` and
+    ``grad_cell`` are the gradients by the first two, ``grad_last`` and ``grad_last_cell`` by the last hidden states and
+    cells.
 
     >>> x, weight = LoDTensor(np.zeros((1, 4)), [[1]]), np.zeros((1, 4))
     >>> hidden, _, _, cell, gates = lstm.full(x, None, weight)

@@ -182,7 +182,7 @@ def lars(param, grad, velocity, /, *, lr, momentum=0.9, coefficient=1e-3, weight
     weight_decay : float
         Share of the parameter that is added to the gradient.
     lazy : bool
-        True if SelectedRows leave other rows alone; norms are those of the listed rows then.
+        True if SelectedRows leave other rows alone; norms are then of the listed rows.
     lr, duplicates, maximize, clip_value, clip_norm, mask
         As in sgd; duplicates are merged. On a GPU the call synchronises to read the norms.
 
@@ -226,7 +226,7 @@ def lamb(
     weight_decay : float
         Share of the parameter that is added to the step.
     lazy : bool
-        True if SelectedRows leave other rows alone; norms are those of the listed rows then.
+        True if SelectedRows leave other rows alone; norms are then of the listed rows.
     lr, duplicates, maximize, clip_value, clip_norm, mask
         As in sgd; duplicates are merged. On a GPU the call synchronises to read the norms.
 

@@ -81,7 +81,8 @@ def elementwise_mul(x: Dense | SelectedRows, y: Dense, /, *, axis: int = -1) -> 
     y : array of the type of x
         Axes of length 1, of either array, repeat, as in NumPy. For SelectedRows one number, or an array of their shape.
     axis : int
-        Where the first axis of ``y`` is among those of ``x``; by default its last one is the last of ``x``. Paddle's.
+        Position of the first axis of ``y`` among the axes of ``x``; by default the last axes of both are aligned.
+        Paddle's.
 
     >>> elementwise_mul(SelectedRows([2], [[3., 4.]], 3), np.array([2.]))
     SelectedRows(rows=[2], value=[[6., 8.]], height=3)

@@ -55,7 +55,7 @@ def scatter_assign(data: Dense, ids: Dense, slices: Dense, /) -> Dense:
     data : array of shape (rows, *item)
     ids : array of int32 or int64 of any shape
     slices : array of shape (*ids.shape, *item)
-        Of the type of the data.
+        Has the type of the data.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def scatter(data: Dense, ids: Dense, updates: Dense, /, *, axis: int = 1) -> Den
     ids : array of int32 or int64
         With the axes of the data, only ``axis`` longer.
     updates : array like ids
-        Of the type of the data.
+        Has the type of the data.
     axis : int
         Negative ones count from the last axis.
 

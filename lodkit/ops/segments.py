@@ -102,8 +102,8 @@ def segment_reduce(
     is_sparse : bool
         With indices: make the gradient of the data SelectedRows.
     dtype : {"float32", "float64"}, optional
-        The type of the result: float32 for data of float16 or bfloat16, whose own type it has by default, float64 for
-        the mean of integers and what else gives them no integer, which is refused otherwise.
+        The type of the result, by default the type of the data. "float32" for data of float16 or bfloat16; "float64"
+        for means and other fractions of integers, which raise otherwise.
 
     Raises
     ------

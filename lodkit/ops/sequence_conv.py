@@ -108,9 +108,9 @@ def sequence_conv(
 ) -> LoDTensor:
     """Convolve along sequences: ``out[t]`` is the rows around t, side by side, times the filter.
 
-    sequence_conv of Paddle, at any number of levels. The window of row t has ``context_length`` rows from
-    ``t + context_start`` on, inside t's own innermost sequence; beyond its ends it has zeros, or the rows of a learned
-    padding. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
+    sequence_conv of Paddle, at any number of levels. The window of row t has ``context_length`` rows from ``t +
+    context_start`` on, within the innermost sequence of row t. Beyond its ends the window has zeros, or the rows of a
+    learned padding. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
 
     Parameters
     ----------

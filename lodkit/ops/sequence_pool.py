@@ -58,8 +58,8 @@ def sequence_pool(
         With max and min: also return the row (of the whole batch) of the first extreme, int64;
         -1 for an empty sequence.
     dtype : {"float32", "float64"}, optional
-        The type of the result: float32 for float16 values, whose own type it has by default, float64 for the mean of
-        integers and what else gives them no integer, which is refused otherwise.
+        The type of the result, by default the type of the values. "float32" for float16 values; "float64" for means and
+        other fractions of integers, which raise otherwise.
 
     Returns
     -------

@@ -175,9 +175,9 @@ def sequence_topk_avg_pooling(
 ) -> LoDTensor:
     """Average the largest elements of each row of matrices that two sequences span, for text matching.
 
-    sequence_topk_avg_pooling of Paddle. Sequence i of x is ``channel_num`` matrices, one after another, with a row per
-    row of the i-th innermost sequence of ``row`` and a column per row of that of ``column``. NaN counts as larger than
-    every number.
+    sequence_topk_avg_pooling of Paddle. Sequence i of x is ``channel_num`` matrices, one after another. A matrix has a
+    row per row of the i-th innermost sequence of ``row``, and a column per row of the i-th of ``column``. NaN counts as
+    larger than every number.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ def sequence_topk_avg_pooling(
     Returns
     -------
     LoDTensor
-        Rows ``(channel_num * len(topks),)``, those of a channel side by side, in the structure of ``row``; 0 without
-        columns.
+        Rows ``(channel_num * len(topks),)``, the numbers of a channel side by side, in the structure of ``row``; 0
+        without columns.
 
     Raises
     ------

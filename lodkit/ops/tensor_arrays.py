@@ -109,14 +109,14 @@ def lod_tensor_to_array(x: LoDTensor, table: RankTable, /, *, reverse: bool = Fa
     ----------
     x : LoDTensor
     table : RankTable
-        Of the lengths of ``x``: its level is the one that is taken apart.
+        A table of the lengths of ``x``; its level is split into steps.
     reverse : bool
         Step t takes the t-th part from the end of each sequence.
 
     Returns
     -------
     tuple of arrays, or of LoDTensors
-        An element a time step: arrays ``(running, *item)`` if the table ranks the innermost level, else the running
+        An element per time step: arrays ``(running, *item)`` if the table ranks the innermost level, else the running
         sequences' t-th sub-sequences. Empty sequences are in none. Where all are empty, one element without rows.
 
     Raises
@@ -176,7 +176,7 @@ def array_to_lod_tensor(table: RankTable, /, *array: Dense | LoDTensor, reverse:
     Returns
     -------
     LoDTensor
-        With the levels that the table was made of, down to its level, and below those of the elements.
+        With the levels that the table was made of, down to its level, and below them the levels of the elements.
 
     Raises
     ------

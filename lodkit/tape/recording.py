@@ -132,7 +132,7 @@ def parameter(x: T) -> T:
     Returns
     -------
     numpy.ndarray, LoDTensor or SelectedRows
-        Of a subclass of ndarray; itself if it is a parameter.
+        An array of a subclass of ndarray; ``x`` itself if it is a parameter.
 
     Raises
     ------

@@ -151,9 +151,9 @@ class Tape:
         Raises
         ------
         LodkitError
-            A source is a plain array, or has no path to the target; an operator on the path has no gradient, or its
-            gradient would read numbers that were overwritten since; the target is not of this tape, or depends on a
-            view of a source. The message names the source or the operator.
+            A source is a plain array, or has no path to the target. An operator on the path has no gradient, or its
+            gradient needs overwritten numbers. The target is not of this tape, or depends on a view of a source. The
+            message names the source or the operator.
         """
         check_unconnected(unconnected)
         arguments = aligned_arguments(target, sources, output_gradients)

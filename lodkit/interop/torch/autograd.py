@@ -56,7 +56,7 @@ def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
     Returns
     -------
     callable
-        Of the operator's inputs and attributes. Tensors, LoDTensors and SelectedRows over tensors, jagged nested and
+        Takes the operator's inputs and attributes. Tensors, LoDTensors and SelectedRows over tensors, jagged nested and
         sparse COO tensors may require grad; arrays, lists and None are constants.
 
     Raises

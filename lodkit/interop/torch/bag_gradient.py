@@ -88,8 +88,8 @@ class BagGradient(torch.Tensor):
     def of(cls, shape, bags, grad, weights, pool):
         """Make the gradient of one backward, of ids that no code writes.
 
-        Weights and the bags' gradient are copied: a step may come much later, and PyTorch may add to the gradient's
-        memory where another leaf shares it.
+        Weights and the gradient of the bags are copied, because a step may come much later. PyTorch may add to the
+        gradient's memory if another leaf shares it.
         """
         copied, grad = None if weights is None else np.array(weights), grad.detach().clone()
         bags = LoDTensor._wrap(bags._values, bags._lod[-1:])

@@ -186,8 +186,8 @@ def keyed(tensors: Mapping[str, LoDTensor], weights: Mapping[str, LoDTensor] | N
     Returns
     -------
     Keyed
-        A named tuple: keys, values and weights of all keys, one after another (copies), lengths of int64, and, where
-        the batches differ, their sizes as ``stride_per_key_per_rank``; the other arguments are None.
+        A named tuple: keys, values and weights of all keys, one after another (copies), and lengths of int64. If
+        batches differ, it has their sizes as ``stride_per_key_per_rank``; the other arguments are None.
 
     Raises
     ------
