@@ -24,7 +24,7 @@ class Docstring(NamedTuple):
     is_function: bool
 
 
-NAMES = re.compile(r"(?:[\w`$][\w`$.+*/-]*(?: [\w`$][\w`$.-]*)?, ){3,}(?:and )?[\w`$.-]+")
+NAMES = re.compile(r"(?:[\w`$][\w`$.+*/-]*(?: [\w`$][\w`$.-]*)?, ){3,}[\w`$.-]+(?: (?:and|or) [\w`$.-]+)?")
 ABBREVIATIONS = r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bcf\.)(?<!\bvs\.)(?<!\bet al\.)"
 END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][)\"]))" + ABBREVIATIONS + r"\s+(?=[A-Z0-9`\[(*$\"_])")
 FENCE = re.compile(r"\s*(```+|~~~+|:::+)")
@@ -128,7 +128,8 @@ def find_docstrings(text, names):
             if isinstance(child, ast.ClassDef):
                 visit(child, f"{prefix}{child.name}.")
 
-    visit(ast.parse(text), "")
+    if names.intersection(re.findall(r"^(?:def|class) (\w+)", text, re.M)):
+        visit(ast.parse(text), "")
     return found
 
 
