@@ -179,7 +179,9 @@ def test_sentences_are_counted():
     instead, better = better_forms()[LONG]
     assert count_words(instead) > MAX_WORDS >= count_words(better)
     assert count_words("Names `a`, `b`, `c`, `d` and `e` take one word") == 4
-    text = "# A title\n\nOne `x. Y`\nsentence. Two.\n\n| one | two. Three |\n|---|---|\n\n- four (five).\n```\nno\n```\n"
+    text = (
+        "# A title\n\nOne `x. Y`\nsentence. Two.\n\n| one | two. Three |\n|---|---|\n\n- four (five).\n```\nno\n```\n"
+    )
     expected = [(3, "One `C` sentence."), (4, "Two."), (6, "one"), (6, "two."), (6, "Three"), (9, "four (five).")]
     assert sentences_of_markdown(text) == expected
 

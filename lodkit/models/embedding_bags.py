@@ -209,7 +209,7 @@ def list_states(states, names):
             raise ValueError(f"states has {strange!r:.200}, which tables lacks")
         return [states.get(name, ()) for name in names]
     if not isinstance(states, list | tuple) or len(states) != len(names):
-        raise ValueError(f"states must be a dictionary, or a list with those of each of {len(names)} tables")
+        raise ValueError(f"states must be a dictionary, or a list with the states of each of {len(names)} tables")
     return states
 
 
@@ -240,7 +240,9 @@ def join_step(columns):
     name, table, ids, part, states, factor = columns[0]
     for other, _, _, _, given, _ in columns[1:]:
         if len(given) and not (len(given) == len(states) and all(map(operator.is_, given, states))):
-            raise ValueError(f"{name!r} and {other!r} are one table with other states; give those of {name!r} alone")
+            raise ValueError(
+                f"{name!r} and {other!r} are one table with other states; pass the states of {name!r} alone"
+            )
     if len(columns) > 1:
         _, _, every, parts, _, factors = zip(*columns, strict=True)
         ids, part = concat(every), concat([LoDTensor(p, [[p.shape[0]]]) for p in parts]).values

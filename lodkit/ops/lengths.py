@@ -91,7 +91,7 @@ def bad_index(indices, lengths, s, j):
     """The error for an index outside its segment."""
     return RowIndexError(
         f"indices[{s}, {j}] = {indices[s, j]} is outside [-1, {lengths[s]}) (segment {s} has {lengths[s]} rows); "
-        "pass those that lengths_top_k gave for these lengths"
+        "pass the indices that lengths_top_k returned for these lengths"
     )
 
 

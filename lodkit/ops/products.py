@@ -127,7 +127,7 @@ def check_repeated(x, like, axis):
     shape = (1,) * (len(x.shape) - len(shape)) + shape
     if len(shape) != len(x.shape) or any(a not in (1, b) for a, b in zip(shape, x.shape, strict=True)):
         found = f"an array of shape {tuple(like.shape)} does not repeat to {tuple(x.shape)}"
-        raise ShapeMismatchError(f"sum_repeated: {found} with axis = {axis}; pass one whose axes are 1 or those of x")
+        raise ShapeMismatchError(f"sum_repeated: {found} with axis = {axis}; pass an array whose axes are 1 or as in x")
     return dtype, tuple(i for i, (a, b) in enumerate(zip(shape, x.shape, strict=True)) if a != b)
 
 

@@ -88,7 +88,7 @@ def check_elements(name, shape, ids_shape, axis):
     if len(ids_shape) != len(shape) or any(map(operator.gt, ids_shape, limits)):
         raise ShapeMismatchError(
             f"{name}: ids of shape {tuple(ids_shape)} do not fit data of shape {tuple(shape)}; they have its axes, "
-            f"none but axis {axis} longer"
+            f"only axis {axis} may be longer"
         )
     return axis
 

@@ -46,7 +46,7 @@ def prepare(query, key, value, num_heads, scale, level, grad=None):
     heads, size = heads_of(query.values.shape, num_heads)
     if key.values.shape != query.values.shape:
         raise ShapeMismatchError(
-            f"sequence_attention: rows of the key have shape {tuple(key.values.shape[1:])}, those of the query "
+            f"sequence_attention: rows of the key have shape {tuple(key.values.shape[1:])}, rows of the query "
             f"{tuple(query.values.shape[1:])}; they must be equal"
         )
     if heads_of(value.values.shape, num_heads, "value")[0] != heads:

@@ -67,7 +67,7 @@ def check_conv(values, weight, padding, start, length):
     if padding is not None and tuple(padding.shape) != tuple(rows):
         raise ShapeMismatchError(
             f"sequence_conv: the padding has shape {tuple(padding.shape)}, it must be {tuple(rows)}: windows reach "
-            f"{before} rows before a sequence and {behind} behind it"
+            f"{before} rows before a sequence and {behind} after it"
         )
     return start
 

@@ -35,7 +35,7 @@ def prepare_grad(on, x, indices):
     if len(indices._row_offsets()) != len(x._row_offsets()) or len(indices.shape) != 1:
         raise LoDMismatchError(
             f"sequence_topk_grad: indices of {len(indices._row_offsets()) - 1} sequences, of shape {indices.shape}, "
-            f"for the {len(x._row_offsets()) - 1} sequences of x; pass those that sequence_topk gave"
+            f"for the {len(x._row_offsets()) - 1} sequences of x; pass the indices that sequence_topk returned"
         )
     return on.integers(indices.values, "indices")
 
@@ -44,7 +44,7 @@ def bad_index(x, indices, numbers, at):
     s = int(indices.segment_ids()[at])
     return RowIndexError(
         f"indices: {numbers[at]} at position {at} is outside [0, {x.lengths()[s]}), the steps of sequence {s}; "
-        "pass those that sequence_topk gave"
+        "pass the indices that sequence_topk returned"
     )
 
 

@@ -36,7 +36,7 @@ def prepare_steps(x, table):
     for level, (found, ranked) in enumerate(zip(x._lod, table._lod, strict=False)):
         if found is not ranked and not np.array_equal(found, ranked):
             raise LoDMismatchError(
-                f"lod_tensor_to_array: level {level} of x has offsets {_format_offsets(found)}, that of the table "
+                f"lod_tensor_to_array: level {level} of x has offsets {_format_offsets(found)}, the table's level "
                 f"{_format_offsets(ranked)}; rank x itself, or a LoDTensor with its lengths"
             )
 
@@ -143,7 +143,7 @@ def _(x, table, *, reverse=False):
     level = x.lod_level - table.lod_level - 1
     if level < 0:
         raise LoDLevelError(
-            f"lod_tensor_to_array: x has lod_level {x.lod_level}, the table ranks those of level {table.lod_level}"
+            f"lod_tensor_to_array: x has lod_level {x.lod_level}, the table ranks sequences of level {table.lod_level}"
         )
     return x.but(type=VarType.LOD_TENSOR_ARRAY, dims=(-1, *x.dims[1:]), lod_level=level)
 

@@ -173,7 +173,7 @@ def suggest_names(name, public):
     called = [e for e in entries if _join(name) in map(_join, [*e.words.split(","), e.name.rpartition(".")[2]])]
     if called:
         cased = [entry for entry in called if name in re.findall(r"\w+", f"{entry.words} {entry.name}")]
-        return f"; what does it: {', '.join(f'lodkit.{entry.name}' for entry in (cased or called)[:3])}"
+        return f"; use {', '.join(f'lodkit.{entry.name}' for entry in (cased or called)[:3])}"
     if not near and (found := rank(entries, name, whole=True)):
         return f"; lodkit.search({name!r}) finds {', '.join(f'lodkit.{entry.name}' for entry in found[:3])}"
     near = near or find_nearest(name, public)

@@ -76,7 +76,7 @@ def from_nested(kind, nested):
             "LoDTensor.from_torch"
         )
     if nested.lengths() is not None:
-        raise LoDError("the nested tensor has holes (lengths beside offsets); call .contiguous() before from_torch")
+        raise LoDError("the nested tensor has holes (lengths and offsets); call .contiguous() before from_torch")
     return wrap_values(kind, nested.values(), _levels.from_offsets([integers(nested.offsets())]))
 
 
