@@ -90,9 +90,9 @@ def adam(
     moment1, moment2 : arrays like param
         Averages of the gradient and of its squares; zeros at first.
     largest : array like param, optional
-        AMSGrad: the largest ``moment2`` so far, which divides in its place; zeros at first.
+        AMSGrad: the largest ``moment2`` so far, which replaces ``moment2`` in the divisor; zeros at first.
     rectified : bool
-        RAdam: the first steps are not divided by the root of the averaged squares, the next ones are shortened.
+        RAdam: the first steps are not divided by the root of the averaged squares, and later steps are shortened.
         Caffe2's enableRAdam.
     corrected_epsilon : bool
         Add epsilon to the root that is corrected for zeros at first, as PyTorch and Paddle 2 do; it is

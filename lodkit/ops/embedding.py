@@ -161,7 +161,7 @@ def embedding_bag(
     is_sparse: bool = True,
     dtype: ResultType | None = None,
 ) -> Dense | LoDTensor:
-    """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between, to rounding.
+    """Look up and pool in one pass: ``sequence_pool(lookup_table(table, ids))``, up to rounding.
 
     Caffe2's SparseLengths{Sum, WeightedSum, Mean}, torch's EmbeddingBag, Paddle's
     fused_embedding_seq_pool.
@@ -170,10 +170,10 @@ def embedding_bag(
     ----------
     table : array of shape (height, *item)
     ids : LoDTensor of int32 or int64
-        The innermost sequences are the bags; the result keeps the levels above.
+        The innermost sequences are the bags; the result keeps the outer levels.
     weights : array of shape (number of ids,), or LoDTensor of the structure of ids, optional
-        With sum and mean; the mean divides by the sum of the weights. Where that is 0 it is ``pad_value``, as for an
-        empty bag, and has no gradient.
+        For sum and mean; the mean divides by the sum of the weights. If that sum is 0, the result is ``pad_value``, as
+        for an empty bag, and has no gradient.
     pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
     pad_value : float
         The result for an empty bag.
@@ -187,14 +187,14 @@ def embedding_bag(
 
     Returns
     -------
-    array of shape (bags, *item), or LoDTensor of such rows when ids have levels above the bags.
+    array of shape (bags, *item), or LoDTensor of such rows if ids have more levels.
 
     Raises
     ------
     RowIndexError
-        An id is negative or not below the height; the message gives its position. ``out=`` is not written then.
+        An id is negative or not below the height; the message gives its position, and ``out=`` is not written.
     LoDMismatchError
-        Weights are a LoDTensor of other lengths than the ids.
+        Weights are a LoDTensor with other lengths than the ids.
     LoDLevelError
         The ids have no lengths.
     DTypeError

@@ -107,18 +107,18 @@ def lstm(
     (Gers et al., 2000). ``projection`` adds a projection (Sak et al., 2014). The products are BLAS's: a sequence's
     result alone and in a batch agrees to rounding.
 
-    The gates of a row are columns in the order candidate, input, forget, output. With ``a`` the products of the row
-    and of the output before it, ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,
-    ``forget = sigmoid(a[2] + before * peephole[1])``, ``cell = candidate * input + before * forget``,
-    ``output = sigmoid(a[3] + cell * peephole[2])`` and ``hidden = output * tanh(cell)``, where ``before`` is the cell
-    before. Nothing is padded: each step computes the sequences that are not at their end.
+    The gates of a row are columns in the order candidate, input, forget, output. Let ``a`` be the products of the row
+    and of the previous output. Then ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,
+    ``forget = sigmoid(a[2] + before * peephole[1])``, ``cell = candidate * input + before * forget``, ``output =
+    sigmoid(a[3] + cell * peephole[2])`` and ``hidden = output * tanh(cell)``, where ``before`` is the previous cell.
+    Nothing is padded: each step computes the sequences that have not ended.
 
     Parameters
     ----------
     x : LoDTensor
         Rows of any shape, which are flattened.
     input_weight : array of shape (width, 4 * size) or None
-        None if the rows of x are products already.
+        None if the rows of x are already multiplied with it.
     weight : array of shape (out, 4 * size)
         ``out`` is ``size`` without a projection.
     bias : array of 4 * size elements, or 7 * size, optional
@@ -126,7 +126,7 @@ def lstm(
     h0, c0 : array of shape (sequences, out) and (sequences, size), optional
         Output and cell before the first step; zeros by default.
     projection : array of shape (size, out), optional
-        The output, and what the next step sees, is ``hidden @ projection``.
+        The output, and the input of the next step, is ``hidden @ projection``.
     level : int
         The level of the sequences; the innermost by default.
     reverse : bool
@@ -134,7 +134,7 @@ def lstm(
     gate_activation, cell_activation, candidate_activation, projection_activation : str
         identity, relu, sigmoid or tanh.
     cell_clip, projection_clip : float
-        Clip cells, and the output of the projection, to at most so much; 0 does not clip.
+        Largest absolute value of cells, and of the output of the projection; 0 does not clip.
     cell_gradient : bool
         False: no gradient flows from cells, of all steps or the last step, as in Paddle.
 
@@ -144,7 +144,7 @@ def lstm(
         The hidden states of all steps, in the structure of x.
     (hidden, cell) : arrays of shape (sequences, out) and (sequences, size), or LoDTensors when there are levels above
         Output and cell of each sequence after its last step: with ``reverse`` for its first row. For an empty
-        sequence they are ``h0`` and ``c0``. As h0 and c0 of another call they go on where this one ended.
+        sequence they are ``h0`` and ``c0``. Pass them as h0 and c0 of another call to continue the sequences.
 
     Raises
     ------
@@ -155,7 +155,8 @@ def lstm(
     LoDLevelError
         x has no such level.
     ValueError
-        A clip is negative, an activation unknown, or one of the projection's is given without a projection.
+        A clip is negative, an activation is unknown, or a clip or activation of the projection is given without a
+        projection.
 
     Notes
     -----

@@ -62,23 +62,23 @@ def sgd(
     param : array, or SelectedRows without duplicates
         Updated in place.
     grad : array like param, or SelectedRows of its shape
-        For a SelectedRows parameter, rows that it has.
+        For a SelectedRows parameter, only rows that the parameter has.
     lr : float or one-element array
     duplicates : {"merge", "sequential"}
-        Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
+        Update a row that SelectedRows list twice once with the sum, or with one entry after another (Caffe2).
     lazy : bool
-        True if SelectedRows leave other rows alone even where there is decay.
+        True if SelectedRows never change unlisted rows, even with decay.
     weight_decay : float
         Share of the parameter that is added to the gradient (L2).
     decoupled : bool
-        The parameter shrinks by ``lr * weight_decay`` instead, and the gradient stays as it is (AdamW).
+        The parameter shrinks by ``lr * weight_decay`` instead, and the gradient does not change (AdamW).
     maximize : bool
         Step along the gradient, not against it.
     clip_value, clip_norm : float, optional
-        Largest element of the gradient, or largest norm of all of it. Clipping comes first, then the sign, then decay.
-        On a GPU a norm is read, which synchronises.
+        Largest absolute element of the gradient, or largest norm of the gradient. Clipping comes first, then the sign,
+        then decay. On a GPU a norm is read, which synchronises.
     mask : bool array of NumPy's, of shape (rows of param,), optional
-        Rows where it is False, and their states, stay as they are, whatever else is asked for.
+        Rows with False, and their states, never change.
     rounding_seed : int, optional
         Round a float16 parameter up or down at random, by this seed and the position in the parameter, so that small
         steps count on average. Pass another seed at each step.

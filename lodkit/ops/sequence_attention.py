@@ -95,18 +95,18 @@ def sequence_attention(
     Scaled dot-product attention. The time is the sum of the squares of the lengths, without padding. Only a few rows of
     scores are in memory at a time, also in the gradient, which computes them again. Computation in float16 uses
     float32. Scores are as large as the keys. If keys are far from zero, their common part cancels in the softmax only
-    up to the rounding of the scores. Subtract it from the keys first.
+    up to the rounding of the scores. Subtract the common part from the keys first.
 
     Parameters
     ----------
     query, key : LoDTensor
-        Rows of one shape: ``(heads, size)``, or ``(width,)``.
+        Rows have the same shape: ``(heads, size)``, or ``(width,)``.
     value : LoDTensor
-        Rows of as many heads, of any size. All three have the same structure and type.
+        Rows have the same number of heads, of any size. All three inputs have the same structure and type.
     num_heads : int, optional
-        Cut rows of ``(width,)`` into so many heads; one by default.
+        Number of heads into which rows of ``(width,)`` are split; one by default.
     causal : bool
-        A row sees only the rows before it, and itself.
+        A row attends only to itself and earlier rows.
     scale : float, optional
         Factor of the scores; ``1 / sqrt(size)`` by default.
     level : int
@@ -122,7 +122,7 @@ def sequence_attention(
     LoDMismatchError
         Two inputs have different structure.
     ShapeMismatchError
-        Rows are not of equal heads.
+        Rows have different numbers or sizes of heads.
 
     Examples
     --------

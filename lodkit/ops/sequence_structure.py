@@ -79,7 +79,7 @@ def sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -
     Returns
     -------
     array, or LoDTensor with the levels of ``x`` where it has some
-        A length of 0 leaves its row or sequence out.
+        A length of 0 removes its row or sequence.
 
     Raises
     ------
@@ -208,16 +208,17 @@ def _join_sequences(xs, level):
 def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     """Join the i-th sequences of all inputs, for every i.
 
-    sequence_concat of Paddle; its first versions had axis and level, later ones have neither.
+    sequence_concat of Paddle; its first versions had axis and level, later versions have neither.
 
     Parameters
     ----------
     *xs : LoDTensors
-        With one lod_level, number of sequences, item shape and dtype.
+        All have the same lod_level, number of sequences, item shape and dtype.
     axis : int
-        0 joins sequences. Another axis of the values joins the items of each row; all inputs then have one structure.
+        0 joins sequences. Another axis of the values joins the items of each row; all inputs then have the same
+        structure.
     level : int
-        The level of the sequences; the levels above must be the same in all inputs.
+        The level of the sequences; the outer levels must be the same in all inputs.
 
     Returns
     -------
@@ -226,7 +227,7 @@ def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     Raises
     ------
     LoDMismatchError, LoDLevelError, ShapeMismatchError, DTypeError
-        An input does not fit the first; the message names it.
+        An input does not fit the first input; the message names it.
 
     Examples
     --------
