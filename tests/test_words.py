@@ -64,7 +64,7 @@ CLAUSE = re.compile(r"\S.*  # (which|that|whose|what|of|where|whereby|and|but|by
 VERBS = """Add Append Average Build Call Check Clip Compile Compute Concatenate Convert Convolve Copy Count Cut Define
 Delete Describe Draw Fill Find Format Give Hash Hold Join Keep Lay Let List Load Look Make Merge Move Multiply Normalize
 Pack Pad Parse Pool Put Raise Read Record Reduce Register Remove Repeat Replace Reset Reshape Return Reverse Run Save
-Scale Search Select Serialise Set Sort Split Step Subtract Sum Take Transform Update Walk Write Yield"""
+Scale Search Select Serialise Set Shrink Sort Split Step Subtract Sum Take Transform Update Walk Write Yield"""
 
 
 class Finding(NamedTuple):

@@ -92,8 +92,8 @@ def sequence_attention(
 ) -> LoDTensor:
     """Let each row attend to the rows of its own sequence: ``softmax(query @ key.T * scale) @ value``, head by head.
 
-    Scaled dot-product attention. The time is the sum of the squares of the lengths, without padding. Only a few rows of
-    scores are in memory at a time, also in the gradient, which computes them again. Computation in float16 uses
+    Scaled dot-product attention. The time grows with the sum of the squares of the lengths, without padding. Only a few
+    rows of scores are in memory at a time, also in the gradient, which computes them again. Computation in float16 uses
     float32. Scores are as large as the keys. If keys are far from zero, their common part cancels in the softmax only
     up to the rounding of the scores. Subtract the common part from the keys first.
 
