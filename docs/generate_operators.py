@@ -35,8 +35,10 @@ GROUPS = (
         ("embedding_bag", "reductions", "windows"),
     ),
     Group(
-        "look-up", "Look up", "Rows of a table by ids: one row per id, or one pooled row per bag of ids, also from
-        packed tables of 8, 4 or 2 bits.", ("sparse-gradients",),
+        "look-up",
+        "Look up",
+        "Rows of a table by ids: one per id, or one pooled row per bag of ids, also from packed tables.",
+        ("sparse-gradients",),
     ),
     Group(
         "update",
@@ -77,7 +79,7 @@ GROUPS = (
     Group(
         "attend",
         "Convolve and attend",
-        "Windows over neighbouring rows, images as sequences, attention and match matrices within every sequence.",
+        "Windows over neighbouring rows, images as sequences, attention and match matrices within sequences.",
         ("windows", "attention"),
     ),
     Group(
