@@ -33,7 +33,7 @@ def test_help_shows_an_operator_as_a_function():
     assert "table: Dense, ids: LoDTensor" in signature
     assert "pool: BagPool = 'sum'" in signature
     assert signature.endswith("-> Dense | LoDTensor")
-    assert text.startswith("    Look up and pool: ")
+    assert text.startswith("    Look up and pool in one pass: ")
     assert "cpu" not in shown
     assert "__call__" not in shown
 
