@@ -37,13 +37,13 @@ GROUPS = (
     Group(
         "look-up",
         "Look up",
-        "Rows of a table by ids: one row an id, one pooled row a bag of ids, from packed tables of 8, 4 or 2 bits too.",
+        "Rows of a table by ids: one per id, or one pooled row per bag of ids, also from packed tables.",
         ("sparse-gradients",),
     ),
     Group(
         "update",
         "Update",
-        "Optimizer steps, in place, for dense gradients and for SelectedRows, which touch the listed rows alone.",
+        "Optimizer steps, in place, for dense gradients and for SelectedRows, which change only the listed rows.",
         ("optimizers", "sparse-gradients"),
     ),
     Group(
@@ -61,7 +61,7 @@ GROUPS = (
     Group(
         "pad",
         "Pad and unpad",
-        "To a rectangle and back: whole batches, packed segments, time-major batches, masks, marks at the edges.",
+        "Pad to a rectangle and back: batches, packed segments, time-major batches, masks, marks at the edges.",
         ("padding",),
     ),
     Group(
@@ -73,13 +73,13 @@ GROUPS = (
     Group(
         "compute",
         "Compute inside sequences",
-        "Softmax, running sums, centring, arithmetic with one value a sequence.",
+        "Softmax, running sums, centring, arithmetic with one value per sequence.",
         ("arithmetic",),
     ),
     Group(
         "attend",
         "Convolve and attend",
-        "Windows over neighbouring rows, images as sequences, attention and match matrices inside every sequence.",
+        "Windows over neighbouring rows, images as sequences, attention and match matrices within sequences.",
         ("windows", "attention"),
     ),
     Group(

@@ -35,7 +35,7 @@ def table():
     for types in (set_ for set_ in vars(arrays).values() if isinstance(set_, arrays.TypeSet)):
         names = sorted(name for name in found.get(types, ()) if not re.search("_grad`", name))
         yield f"## {types.name.capitalize()}\n"
-        yield f"{types.meaning} {types.words[0].upper()}{types.words[1:]}; the result has {types.gives}.\n"
+        yield f"{types.meaning} {types.words[0].upper()}{types.words[1:]}. The result has {types.gives}.\n"
         yield f"{', '.join(names)}.\n"
 
 

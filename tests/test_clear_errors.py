@@ -84,7 +84,7 @@ class Other:
         (
             lambda: LoDTensor.from_segment_ids([1, 2], [0, 2**61]),
             lodkit.SizeError,
-            "LoDTensor.from_segment_ids: there is no memory for what ids",
+            "LoDTensor.from_segment_ids: there is no memory for a call with ids",
         ),
         (lambda: lodkit.GrowingTable(-1), ValueError, "item is the shape of a row, of sizes from 0 on, got -1"),
         (lambda: lodkit.GrowingTable((2, -3)), ValueError, "got (2, -3)"),

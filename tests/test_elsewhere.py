@@ -54,7 +54,7 @@ CASES = [
 @pytest.mark.parametrize(("letter", "name", "calls"), CASES)
 def test_a_name_says_what_does_it(letter, name, calls):
     value = VALUES[letter][1]
-    with pytest.raises(AttributeError, match=rf"{type(value).__name__} has no '{name}'; what does it: ") as caught:
+    with pytest.raises(AttributeError, match=rf"{type(value).__name__} has no '{name}'; use ") as caught:
         getattr(value, name)
     assert not hasattr(value, name)
     assert getattr(value, name, 3) == 3

@@ -33,7 +33,7 @@ def test_help_shows_an_operator_as_a_function():
     assert "table: Dense, ids: LoDTensor" in signature
     assert "pool: BagPool = 'sum'" in signature
     assert signature.endswith("-> Dense | LoDTensor")
-    assert text.startswith("    Look up and pool: ")
+    assert text.startswith("    Look up and pool in one pass: ")
     assert "cpu" not in shown
     assert "__call__" not in shown
 
@@ -94,7 +94,7 @@ shell.run_cell("import lodkit")
 found = shell.object_inspect("lodkit.sgd")
 assert found["definition"].startswith("lodkit.sgd("), found
 assert "lr: Scalar" in found["definition"], found
-assert found["docstring"].startswith("``param -= lr * grad``"), found
+assert found["docstring"].startswith("Step ``param -= lr * grad``"), found
 """
 
 

@@ -71,8 +71,8 @@ def test_sizes_that_no_memory_holds(call, argument):
 def test_the_gradient_of_a_size_that_no_memory_holds():
     data = lodkit.parameter(ROWS[:0])
     with lodkit.Tape() as tape:
-        out = lodkit.lengths_pad(data, np.zeros(0, np.int64), target_length=N)
-    with pytest.raises(SizeError, match=f"lengths_pad: .* target_length = {HUGE}"):
+        out = lodkit.lengths_pad(data, np.zeros(0, np.int64), max_length=N)
+    with pytest.raises(SizeError, match=f"lengths_pad: .* max_length = {HUGE}"):
         tape.gradient(out, [data])
 
 
@@ -199,10 +199,10 @@ def test_a_mean_without_end():
 def test_copies_that_no_memory_holds():
     """Published names copy some inputs, before an operator sees them."""
     repeated = np.broadcast_to(np.zeros(()), (2**59 - 1, 2))
-    with pytest.raises(SizeError, match=r"RmsProp: there is no memory for what grad of shape \(\d+, 2\) asks for"):
+    with pytest.raises(SizeError, match=r"RmsProp: there is no memory for a call with grad of shape \(\d+, 2\)"):
         lodkit.caffe2.RmsProp(repeated, np.ones((3, 2)), np.ones((3, 2)), np.array([0.1]))
     tags, repeated = LoDTensor(np.array([[1], [2]]), [[1, 1]]), np.broadcast_to(np.zeros((), int), (2**60 - 1,))
-    with pytest.raises(SizeError, match=r"filter_by_instag: there is no memory for what Filter_tag of shape"):
+    with pytest.raises(SizeError, match=r"filter_by_instag: there is no memory for a call with Filter_tag of shape"):
         lodkit.paddle.run_op("filter_by_instag", {"Ins": tags, "Ins_tag": tags, "Filter_tag": repeated})
 
 

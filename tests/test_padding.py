@@ -37,9 +37,9 @@ WRONG = [
     ("unpack_segments", (PADDED, NEGATIVE), {"max_length": 3}, LoDError, r"lengths\[1\] = -1 is negative"),
     ("unpack_segments", (PADDED[0, 0], FOUR), {}, ShapeMismatchError, r"padded segments are \(segments, rows"),
     ("unpack_segments_grad", (PADDED, np.array([1, 4]), ROWS), {}, LoDError, "more than the 3 rows"),
-    ("lengths_pad", (ROWS, FOUR), {"target_length": 2}, LoDError, r"lengths\[0\] = 3 .* pass a larger target_length"),
-    ("lengths_pad", (ROWS, FOUR), {"target_length": -1}, ValueError, "target_length = -1 is negative"),
-    ("lengths_pad", (ROWS, SHORT), {"target_length": 9}, LoDError, "lengths add up to 3"),
+    ("lengths_pad", (ROWS, FOUR), {"max_length": 2}, LoDError, r"lengths\[0\] = 3 .* pass a larger max_length"),
+    ("lengths_pad", (ROWS, FOUR), {"max_length": -1}, ValueError, "max_length = -1 is negative"),
+    ("lengths_pad", (ROWS, SHORT), {"max_length": 9}, LoDError, "lengths add up to 3"),
     ("add_padding", (ROWS, SHORT), {}, LoDError, "lengths add up to 3"),
     ("add_padding", (ROWS, NEGATIVE), {}, LoDError, "negative"),
     ("add_padding", (ROWS, FOUR, np.ones(3)), {}, ShapeMismatchError, r"start_padding has shape \(3,\)"),
@@ -89,7 +89,7 @@ def test_wrong_inputs_are_refused(name, inputs, attrs, error, text):
     [
         ("pack_segments", (ROWS, SHORT), {"max_length": 2}),
         ("unpack_segments", (PADDED, np.array([1, 4])), {}),
-        ("lengths_pad", (ROWS, FOUR), {"target_length": 2}),
+        ("lengths_pad", (ROWS, FOUR), {"max_length": 2}),
         ("reverse_packed_segs", (PADDED, np.array([1, 3, 1])), {}),
     ],
 )

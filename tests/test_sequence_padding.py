@@ -15,14 +15,8 @@ PADDED = np.arange(12.0).reshape(2, 3, 2)
 
 #: (operator, inputs, attributes, error, what the message says)
 WRONG = [
-    (
-        "sequence_pad",
-        (X,),
-        {"padded_length": 2},
-        LoDError,
-        "sequence 2 has 3 rows, .*padded_length = 2; .*truncate=True",
-    ),
-    ("sequence_pad", (X,), {"padded_length": -1}, ValueError, "padded_length = -1 is negative"),
+    ("sequence_pad", (X,), {"max_length": 2}, LoDError, "sequence 2 has 3 rows, .*max_length = 2; .*truncate=True"),
+    ("sequence_pad", (X,), {"max_length": -1}, ValueError, "max_length = -1 is negative"),
     ("sequence_pad", (LoDTensor(np.ones(2)),), {}, LoDLevelError, "lod_level 0"),
     ("sequence_pad", (X, np.ones(3)), {}, ShapeMismatchError, r"pad_value has shape \(3,\), a row of x \(2,\)"),
     (
@@ -72,7 +66,7 @@ def test_attributes_are_checked():
 def test_nothing_is_written_when_a_call_raises():
     out = np.full((4, 2, 2), 7.0)
     with pytest.raises(LoDError):
-        lodkit.sequence_pad(X, padded_length=2, out=out)
+        lodkit.sequence_pad(X, max_length=2, out=out)
     assert (out == 7).all()
 
 
@@ -85,7 +79,7 @@ def test_out_is_filled():
 @pytest.mark.parametrize("side", ["right", "left"])
 @pytest.mark.parametrize("x", [X, TWO, LoDTensor(np.arange(3, dtype=np.int32), [[1], [0, 2], [1, 2]][1:])])
 def test_unpad_is_the_inverse_of_pad(x, side, place):
-    padded, lengths = lodkit.sequence_pad(place.to(x), 7, padded_length=4, side=side)
+    padded, lengths = lodkit.sequence_pad(place.to(x), 7, max_length=4, side=side)
     assert place.home(lodkit.sequence_unpad(padded, lengths, side=side)).equals(x)
 
 
@@ -105,7 +99,7 @@ def test_levels_above_stay():
 def test_cut_rows_get_no_gradient():
     for side, expected in (("right", [1, 1, 1, 1, 0, 1]), ("left", [1, 1, 0, 1, 1, 1])):
         with lodkit.Tape() as tape:
-            padded, lengths = lodkit.sequence_pad(X, padded_length=2, truncate=True, side=side)
+            padded, lengths = lodkit.sequence_pad(X, max_length=2, truncate=True, side=side)
         assert lengths.tolist() == [2, 0, 2, 1]
         assert tape.gradient(padded, [X])[0].values.tolist() == [[n, n] for n in expected]
 
@@ -125,7 +119,7 @@ def test_gradient_of_the_padding_rounds_halves_once(place):
     x, grad = LoDTensor(np.zeros((0, 2), np.float16), [[0]]), np.tile(np.array([40, -40], np.float16), (1, 2000, 1))
     for pad, expected in ((np.zeros(1, np.float16), [0]), (np.zeros(2, np.float32), [80000, -80000])):
         inputs = map(place.to, (x, pad, grad))
-        got = place.home(lodkit.run("sequence_pad_value_grad", *inputs, padded_length=2000))
+        got = place.home(lodkit.run("sequence_pad_value_grad", *inputs, max_length=2000))
         assert got.dtype == pad.dtype
         assert got.tolist() == expected
 
@@ -177,5 +171,5 @@ def test_gradients_of_padding_are_rounded_once(kind, number):
     """Of halves: one that each is too small for."""
     x = LoDTensor(np.zeros((1, 1), np.float16), [[1]])
     grad = np.full((1, 1001, 1), number, kind)
-    found = lodkit.sequence_pad_value_grad(x, np.zeros(1, np.float32), grad, padded_length=1001)
+    found = lodkit.sequence_pad_value_grad(x, np.zeros(1, np.float32), grad, max_length=1001)
     np.testing.assert_allclose(found, [1e-5], rtol=1e-5)

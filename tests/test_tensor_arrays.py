@@ -152,7 +152,7 @@ STEPS = lodkit.lod_tensor_to_array(X, TABLE)
         (
             lambda: lodkit.lod_tensor_to_array(LoDTensor(X.values, [[1, 2, 3]]), TABLE),
             lodkit.LoDMismatchError,
-            r"level 0 of x has offsets \[0, 1, 3, 6\], that of the table \[0, 2, 3, 6\]; rank x itself",
+            r"level 0 of x has offsets \[0, 1, 3, 6\], the table's level \[0, 2, 3, 6\]; rank x itself",
         ),
         (lambda: lodkit.array_to_lod_tensor(TABLE, *STEPS[:2]), lodkit.LoDMismatchError, "2 elements, the table 3"),
         (

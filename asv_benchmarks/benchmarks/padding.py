@@ -31,4 +31,4 @@ class Padding:
         lodkit.unpack_segments_grad(self.packed, self.lengths, self.data)
 
     def time_lengths_pad(self, width):
-        lodkit.lengths_pad(self.data, self.lengths, target_length=40)
+        lodkit.lengths_pad(self.data, self.lengths, max_length=40)

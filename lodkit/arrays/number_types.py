@@ -35,7 +35,7 @@ class TypeSet:
         The type of the result, in words.
     """
 
-    def __init__(self, name, meaning, words, known, kinds="", gives="that of the values"):
+    def __init__(self, name, meaning, words, known, kinds="", gives="the type of the values"):
         self.name, self.meaning, self.words, self.kinds, self.gives = name, meaning, words, kinds, gives
         self.known = frozenset(map(np.dtype, known))
 
@@ -57,7 +57,7 @@ FLOATING = TypeSet("floating", "Means, roots, exponentials, gradients.", _FLOATS
 COMPUTED = TypeSet("computed", "Arithmetic.", f"{FLOATING.words}, int32 or int64", (*_FLOATS, "int32", "int64"))
 MOVED = TypeSet(
     "moved",
-    "What only moves.",
+    "Moving rows.",
     "floats of at most 64 bits, integers, bool, datetime64 or timedelta64",
     (*_FLOATS, *_INTEGERS, "bool"),
     kinds="mM",
@@ -69,7 +69,7 @@ SUMMED = TypeSet(
     "Comparisons and sums.",
     "floats of at most 64 bits, integers or bool",
     (*_FLOATS, *_INTEGERS, "bool"),
-    gives="that of the values, but sums and products of integers and bool are int64, of unsigned ones uint64",
+    gives="the type of the values, except sums and products: int64 for integers and bool, uint64 for unsigned integers",
 )
 #: Operators whose kernels take the bits of bfloat16. The registry writes it.
 TAKES_BFLOAT16: set[str] = set()

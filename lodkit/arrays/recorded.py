@@ -40,7 +40,7 @@ state = types.SimpleNamespace(open=0)
 UFUNCS: dict[Any, tuple] = {}  # ufunc -> a gradient per input: function of (xp, grad, out, *inputs)
 FUNCTIONS: dict[Any, Callable] = {}  # NumPy function -> the same of recorded arrays
 DISPATCHED = "use an operator or a function: x @ w or np.dot(x, w), not x.dot(w); or detach on purpose: np.asarray(w)"
-REMEDY = "see docs/gradients.md for what is, or detach on purpose: lodkit.stop_gradient(x)"
+REMEDY = "docs/gradients.md lists the recorded ones; or detach on purpose: lodkit.stop_gradient(x)"
 _OPERANDS = (np.ndarray, np.generic, int, float, complex, bool, list, tuple)
 _SETTINGS = frozenset(("dtype", "casting", "order", "subok"))  # keywords of ufuncs that change no gradient
 #: Functions of NumPy that write to their first argument, and its name.

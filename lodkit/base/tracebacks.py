@@ -11,6 +11,7 @@ import functools
 import itertools
 import linecache
 import os
+import sys
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -76,6 +77,18 @@ def _is_raised(error, innermost):
 
 def _is_inside(trace):
     return trace.tb_frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+def depth_of_caller(*libraries):
+    """Return the ``stacklevel`` of the user's line that called lodkit, for ``warnings.warn`` in the calling function.
+
+    Frames of the files and folders in ``libraries`` are passed over too.
+    """
+    inside = (_PACKAGE, *libraries)
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
+        depth, frame = depth + 1, frame.f_back
+    return depth
 
 
 def compile_function(name, title, lines, names):

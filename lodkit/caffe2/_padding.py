@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import ops
+from ..ops.padding import check_width
 from ._common import int32
 
 
@@ -21,7 +22,8 @@ def unpack_segments(lengths, tensor, *, max_length=-1):
 
 
 def lengths_pad(data, lengths, *, padding_value=-1.0, target_length=-1):
-    return ops.lengths_pad(data, lengths, target_length=target_length, pad_value=padding_value)
+    width = check_width(target_length, "target_length")
+    return ops.lengths_pad(data, lengths, max_length=width, pad_value=padding_value)
 
 
 def add_padding(data, lengths=None, start_padding=None, end_padding=None, *, padding_width=1, end_padding_width=-1):

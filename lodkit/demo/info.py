@@ -47,7 +47,7 @@ def _collect(tell):
             warnings.simplefilter("ignore")
             return tell()
     except Exception as error:  # whatever is broken here is what the report is for
-        return f"cannot be told ({type(error).__name__}: {error})".replace("\n", " ")
+        return f"unknown ({type(error).__name__}: {error})".replace("\n", " ")
 
 
 def _lodkit():

@@ -123,7 +123,7 @@ class Batch:
     def _check_step(self, grad, given):
         """A gradient, and the attributes of a step."""
         if grad is None:
-            raise TypeError("update takes the gradient of what the lookup returned, got None")
+            raise TypeError("update takes the gradient of the lookup's result, got None")
         table, grad = self.table, from_lists(values_of(to_cpu(grad)), "grad")
         self._check_table()
         if self._shape is None:

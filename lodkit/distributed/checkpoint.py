@@ -72,7 +72,7 @@ class Checkpoint:
     >>> Checkpoint(directory)
     Traceback (most recent call last):
         ...
-    lodkit.distributed.NoCheckpointError: ...: no checkpoint is there; give the directory that was given to save
+    lodkit.distributed.NoCheckpointError: ...: no checkpoint in the directory; pass the directory of save
     """
 
     def __init__(self, directory: str | os.PathLike[str], look: bool = True) -> None:

@@ -105,7 +105,7 @@ def newest(directory):
     elif directory.name.startswith("checkpoint-"):
         why = f"the save was never finished (no {MANIFEST}); give {directory.parent}, of which the newest is taken"
     else:
-        why = "no checkpoint is there; give the directory that was given to save"
+        why = "no checkpoint in the directory; pass the directory of save"
     raise NoCheckpointError(f"{directory}: {why}")
 
 

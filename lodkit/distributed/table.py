@@ -251,7 +251,7 @@ class ShardedTable(SavedTable):
         Parameters
         ----------
         grad : array or LoDTensor of the shape and the table's type
-            Gradient of what the lookup returned on this rank.
+            Gradient of the lookup's result on this rank.
         batch : Batch, optional
             The lookup; by default the last one that returned.
         **attrs

@@ -23,6 +23,7 @@ import numba
 import numpy as np
 from numba import config
 
+from ..base.tracebacks import depth_of_caller
 from . import private_numba
 from .fingerprint import NotFingerprintable, check_plain, fingerprint
 
@@ -174,16 +175,8 @@ def failing_softly():
             if not isinstance(error, OSError):
                 remedy += f"; if it is one, lodkit does not fit Numba {numba.__version__}: please report this"
             message = f"compiled code cannot be kept on disk ({reason}), every process compiles it again; {remedy}"
-            warnings.warn(message, RuntimeWarning, stacklevel=_depth_of_caller())
-
-
-def _depth_of_caller():
-    """The ``stacklevel`` of the line of the user that called lodkit, as ``warnings.warn`` counts from its caller."""
-    inside = tuple(os.path.join(os.path.dirname(path), "") for path in (os.path.dirname(__file__), numba.__file__))
-    depth, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((*inside, contextlib.__file__)):
-        depth, frame = depth + 1, frame.f_back
-    return depth
+            libraries = os.path.join(os.path.dirname(numba.__file__), ""), contextlib.__file__
+            warnings.warn(message, RuntimeWarning, stacklevel=depth_of_caller(*libraries))
 
 
 def directory(make=False):

@@ -28,7 +28,7 @@ class MissingName:
     def __get__(self, instance, owner):
         article = "" if owner.__name__.endswith("s") else "a "
         calls = write_calls(self.suggestions, self.name)
-        raise AttributeError(f"{article}{owner.__name__} has no {self.name!r}; what does it: {calls}")
+        raise AttributeError(f"{article}{owner.__name__} has no {self.name!r}; use {calls}")
 
 
 def suggest(table):
@@ -226,11 +226,11 @@ MEMBERS = {"copy": "t.copy()", "shape": "t.shape"}
 def write_function(name):
     """Return what does for a LoDTensor what a function of NumPy does for an array, as text."""
     if name in MEMBERS:
-        return f"what does it: {MEMBERS[name]}"
+        return f"use {MEMBERS[name]}"
     for table, known in ((FUNCTIONS, name), (LOD_TENSOR, SAME_FUNCTIONS.get(name, name))):
         for names, calls in table.items():
             if known in names.split():
-                return f"what does it: {write_calls(calls, known)}"
+                return f"use {write_calls(calls, known)}"
     return "use t.with_values(f(t.values)) (row by row), [f(s) for s in t.sequences()] (one by one), or t.to_padded()"
 
 

@@ -68,7 +68,7 @@ def memory_error(what, named, error):
     if not asked:
         shapes = (str(np.shape(_numbers(x))) for _, x in named if isinstance(_numbers(x), np.ndarray))
         asked = "inputs of shapes " + ", ".join(shapes)
-    return SizeError(f"{what}: there is no memory for what {asked} asks for ({error}); pass smaller sizes")
+    return SizeError(f"{what}: there is no memory for a call with {asked} ({error}); pass smaller sizes")
 
 
 def _numbers(x):

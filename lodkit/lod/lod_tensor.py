@@ -135,7 +135,7 @@ class LoDTensor(
     def lod(self, absolute: bool = False) -> list[list[int]]:
         """Return offsets per level, outermost first, as lists.
 
-        They count sequences of the next level, or rows if ``absolute`` (Paddle's ToAbsOffset).
+        Offsets count sequences of the next level, or rows if ``absolute`` (Paddle's ToAbsOffset).
         """
         if absolute:
             return [self.offsets(level, True).tolist() for level in range(len(self._lod))]

@@ -196,7 +196,7 @@ def _check_present(parts, level, name):
     if rows is not None and missing is not None:
         place = f"item {missing} of level {level}"
         raise LoDError(
-            f"{name}: {place} is None, beside arrays; drop it, or pass an empty array, np.zeros({(0, *rows.shape[1:])})"
+            f"{name}: {place} is None, among arrays; drop it, or pass an empty array, np.zeros({(0, *rows.shape[1:])})"
         )
 
 

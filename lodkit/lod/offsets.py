@@ -13,7 +13,7 @@ _INT64 = np.dtype(np.int64)
 
 
 def lengths_to_offsets(lengths, what="lengths"):
-    """Offsets of int64 ``lengths``: their sums from 0. Raises where one is negative or the sum does not fit int64.
+    """Return the offsets of int64 ``lengths``, from 0. A negative length, or a sum beyond int64, raises.
 
     ``what`` names the argument. Lengths are read once: another thread that changes them gets offsets as good as any.
     """

@@ -68,7 +68,7 @@ class PackedRows:
     DTypeError
         The values are no bytes.
     ShapeMismatchError
-        They have no room for a scale and a bias.
+        The rows have no room for a scale and a bias.
 
     Examples
     --------

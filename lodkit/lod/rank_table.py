@@ -15,8 +15,8 @@ from .levels import from_offsets, lender, load_compiled, lock_array
 class RankTable:
     """The sequences of a level from the longest to the shortest: ``lodkit.lod_rank_table`` makes one (Paddle's).
 
-    In this order those that run at a time step are the first ones, at every step: a batch shrinks to a prefix.
-    It is structure alone, on the CPU, and serves values on every device.
+    In this order, the sequences that run at a time step come first at every step: a batch shrinks to a prefix.
+    The table is structure on the CPU, for values on every device.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class RankTable:
         return list(zip(self._index.tolist(), self.length.tolist(), strict=True))
 
     def lod(self) -> list[list[int]]:
-        """Offsets of the levels down to that of the sequences, outermost first, as lists."""
+        """Return the offsets of the levels down to the sequences' level, outermost first, as lists."""
         return [offsets.tolist() for offsets in self._lod]
 
     def __len__(self) -> int:

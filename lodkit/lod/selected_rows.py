@@ -52,7 +52,7 @@ class SelectedRows(Coordinates):
     rows : array or list of int
         Copied to a read-only int64 array; each must be in ``[0, height)``.
     value : array of shape (len(rows), *item)
-        Of NumPy or CUDA, or a tensor of PyTorch; shared, not copied.
+        An array of NumPy or CUDA, or a tensor of PyTorch; shared, not copied.
     height : int
         Rows of the table.
 
@@ -162,7 +162,7 @@ class SelectedRows(Coordinates):
         return len(self._rows)
 
     def to(self, device: Device) -> SelectedRows:
-        """Return a copy on ``"cpu"`` or ``"cuda"``; itself if it is there."""
+        """Return a copy on ``"cpu"`` or ``"cuda"``; itself if it is on that device."""
         if device == self.device:
             return self
         rows, value = to_device(self._rows, device), to_device(self._value, device)

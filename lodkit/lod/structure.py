@@ -129,5 +129,5 @@ def check_lod_level(ids, what="embedding_bag"):
     if ids.lod_level < 1:
         remedy = "attach lengths: LoDTensor(ids, [[...]])"
         if 0 in getattr(ids, "shape", ())[:1]:  # not of a VarDesc
-            remedy = "give the levels of what may be empty: LoDTensor.from_nested(x, lod_level=1)"
+            remedy = "pass the number of levels if x may be empty: LoDTensor.from_nested(x, lod_level=1)"
         raise LoDLevelError(f"{what} needs ids with lod_level >= 1; {remedy}")

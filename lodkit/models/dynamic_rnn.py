@@ -23,27 +23,27 @@ _LEVEL, _REVERSE = checker(int, "level", "dynamic_rnn"), checker(bool, "reverse"
 def dynamic_rnn(
     step: Callable[..., Any], inputs: Any, memories: Any, *, static: Any = (), level: int = 0, reverse: bool = False
 ) -> tuple[tuple[LoDTensor, ...], tuple[Any, ...]]:
-    """Run a step over the time steps of the sequences of a level, each time on those that still run. No padding.
+    """Run a step over the time steps of the sequences of a level, without padding.
 
-    The sequences run side by side, from the longest to the shortest, and the batch shrinks as they end: to rounding
-    the result of each is what it is alone. Under a ``Tape`` all is differentiated that operators and recorded NumPy
-    compute: weights, inputs, static inputs and first memories.
+    All sequences run at the same time, sorted from the longest to the shortest, and the batch shrinks as they end. Each
+    result is the same as alone, up to rounding. Under a ``Tape`` all is differentiated that operators and recorded
+    NumPy compute: weights, inputs, static inputs and first memories.
 
     Parameters
     ----------
     step : callable
         ``step(inputs_t, memories, static) -> (memories, outputs)``, tuples all. Per input ``inputs_t`` has an array
-        ``(running, *item)``, or, above the innermost level, a LoDTensor of the running sequences' t-th sub-sequences:
-        a recurrence over sentences calls one over words. ``memories`` and ``static`` have a row, or a sequence, for
-        each running one, and are read-only. It returns memories of the same shapes and dtypes, and outputs with a row
-        for each running sequence: arrays, or LoDTensors with a sequence for each. What it returns it must not change
-        later: nothing is copied.
+        ``(running, *item)``, or, above the innermost level, a LoDTensor of the t-th sub-sequences. So a recurrence over
+        sentences can call a recurrence over words. ``memories`` and ``static`` have a row, or a sequence, for each
+        running one, and are read-only. The step returns memories of the same shapes and dtypes, and outputs with a row
+        (or, as LoDTensors, a sequence) for each running sequence. The step must not change its results later: nothing
+        is copied.
     inputs : LoDTensor, or tuple of them
-        Of one structure down to ``level``.
+        All inputs have the same structure down to ``level``.
     memories : array, or tuple of arrays
-        What the first step gets, ``(sequences, *item)``; may be ``()``.
+        Memories of the first step, ``(sequences, *item)``; may be ``()``.
     static : array or LoDTensor, or tuple of them
-        What every step sees: a row a sequence, or a sequence a sequence.
+        Inputs of every step: a row, or a sequence, for each sequence.
     level : int
         The level of the sequences, all over the batch: 0 for the outermost, -1 for the innermost of the first input.
     reverse : bool
@@ -52,8 +52,8 @@ def dynamic_rnn(
     Returns
     -------
     outputs : tuple of LoDTensors
-        A row a step, in the structure of the inputs down to ``level``, and below it that of LoDTensors that the step
-        returned.
+        A row per step, in the structure of the inputs down to ``level``, and below it the structure of LoDTensors that
+        the step returned.
     final : tuple of arrays
         The last memories, in the order of the sequences; of empty sequences the first ones.
 
@@ -62,7 +62,7 @@ def dynamic_rnn(
     LoDMismatchError, LoDLevelError
         Inputs differ in structure, or there are not as many memories or static rows as sequences.
     TypeError, LoDMismatchError, ShapeMismatchError, DTypeError
-        The step returned something else. What the step itself raises has a note that names the time step.
+        The step returned something else. An error inside the step has a note that names the time step.
     LodkitError
         A tape is open and the arrays are on a GPU.
 

@@ -57,14 +57,15 @@ def embedding_bags(
     Parameters
     ----------
     tables : dict of name to array, or list
-        Tables ``(height, width)`` of one type, by the names of the *columns*: that of the items stands under each name
-        of a column of items, ``{"clicked": items, "bought": items, "user": users}``. That array is one table, with one
-        gradient. So one dictionary says which table a column reads, which widths the result has and in which order.
+        Tables ``(height, width)`` of one type, by the names of the *columns*. A table of items is under each name of a
+        column of items, ``{"clicked": items, "bought": items, "user": users}``. An array under several names is one
+        table, with one gradient. So one dictionary says which table a column reads, which widths the result has and in
+        which order.
     columns : dict of name to LoDTensor, list, or LoDTensor of two levels
-        Ids of one level, a bag for every row of the result; empty ones too. Of the same names, in any order: the order
-        of a batch must not decide where a model finds its columns. ``LoDTensor.from_torch`` makes such a dictionary of
-        TorchRec's KeyedJaggedTensor. The outer sequences of a LoDTensor are the columns in the order of ``tables``; it
-        has no weights.
+        Ids of one level, a bag for every row of the result; empty ones too. Columns with the same names, in any order:
+        the order of a batch does not matter. ``LoDTensor.from_torch`` makes such a dictionary of TorchRec's
+        KeyedJaggedTensor. The outer sequences of a LoDTensor are the columns in the order of ``tables``; it has no
+        weights.
     weights : dict of name to array, or list, optional
         One number per id, of all columns, with sum and mean.
     pool, pad_value, padding_idx, is_sparse, dtype
@@ -130,8 +131,8 @@ def update_embedding_bags(
 ) -> None:
     """Update all tables in place by the gradient of ``embedding_bags``, which is never written as rows.
 
-    ``embedding_bag_<rule>`` of each table. One that several columns read takes one step by the sum of their gradients:
-    their bags are put one behind another.
+    ``embedding_bag_<rule>`` of each table. A table that several columns read takes one step with the sum of their
+    gradients: their bags are concatenated.
 
     Parameters
     ----------
@@ -143,10 +144,10 @@ def update_embedding_bags(
     grad : array of shape (bags, sum of widths)
         Gradient of the result.
     states : dict of name to list of arrays, or list, optional
-        The states of each table, in the order of the operator; of a table under several names those of the first.
+        The states of each table, in the order of the operator; for a table under several names, under the first name.
     pool : {"sum", "mean", "sqrt"}
     **attrs
-        Those of the operator: ``lr``, ``iteration``, ...
+        Attributes of the operator: ``lr``, ``iteration``, ...
 
     Raises
     ------
@@ -208,7 +209,7 @@ def list_states(states, names):
             raise ValueError(f"states has {strange!r:.200}, which tables lacks")
         return [states.get(name, ()) for name in names]
     if not isinstance(states, list | tuple) or len(states) != len(names):
-        raise ValueError(f"states must be a dictionary, or a list with those of each of {len(names)} tables")
+        raise ValueError(f"states must be a dictionary, or a list with the states of each of {len(names)} tables")
     return states
 
 
@@ -239,7 +240,9 @@ def join_step(columns):
     name, table, ids, part, states, factor = columns[0]
     for other, _, _, _, given, _ in columns[1:]:
         if len(given) and not (len(given) == len(states) and all(map(operator.is_, given, states))):
-            raise ValueError(f"{name!r} and {other!r} are one table with other states; give those of {name!r} alone")
+            raise ValueError(
+                f"{name!r} and {other!r} are one table with other states; pass the states of {name!r} alone"
+            )
     if len(columns) > 1:
         _, _, every, parts, _, factors = zip(*columns, strict=True)
         ids, part = concat(every), concat([LoDTensor(p, [[p.shape[0]]]) for p in parts]).values

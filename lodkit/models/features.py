@@ -38,7 +38,7 @@ class Features(Batch, Conversions):
     """A batch of examples, each with a value, a list or a map for some feature keys.
 
     Lengths and keys are on the CPU, copied in, checked and read-only; values are shared, mutable, and may be on a GPU.
-    The four arrays are those of Caffe2's MergeMulti*FeatureTensors.
+    Caffe2's MergeMulti*FeatureTensors have the same four arrays.
 
     Parameters
     ----------

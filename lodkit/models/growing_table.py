@@ -35,10 +35,10 @@ def _zeros(count, shape, dtype):
 
 @public
 class GrowingTable:
-    """A table for keys that nobody listed before: a key gets a row when it is first looked up, and capacity doubles.
+    """A table for keys that are not known in advance: a key gets a row at its first lookup, and capacity doubles.
 
-    ``values`` is an ordinary table, in whose slots the keys stand in the order in which they came; lookups, gradients
-    and optimizers are those of tables, on slots. Keys stay on the CPU; values are NumPy's.
+    ``values`` is an ordinary table; its slots have the keys in the order of their first lookup. Lookups, gradients and
+    optimizers work on slots. Keys stay on the CPU; values are NumPy's.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class GrowingTable:
         op : operator
             Takes a parameter, its gradient and states.
         grad : SelectedRows
-            Of slots, as the gradient of ``lookup``; the table may have grown since.
+            Rows are slots, as in the gradient of ``lookup``; the table may have grown since.
         *states : str or array
             Names of states, as in ``state``, or arrays like ``values``; new ones are as the operator takes them.
         **attrs

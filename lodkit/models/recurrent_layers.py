@@ -21,9 +21,9 @@ def bidirectional(
         ``lodkit.lstm``, ``lodkit.gru`` or ``lodkit.simple_rnn``.
     x : LoDTensor
     forward, backward : sequence of arrays
-        The inputs of the layer behind x, for either direction: its weights, and states before the first step.
+        The inputs of the layer after x, for either direction: weights, and initial states.
     **attrs
-        Attributes of the layer, but for ``reverse``.
+        Attributes of the layer, except ``reverse``.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def stacked(
     layer : operator
     x : LoDTensor
     *weights : sequence of arrays, or pair of such
-        Per layer its inputs behind x; a pair of sequences makes it ``bidirectional``.
+        Per layer its inputs after x; a pair of sequences makes it ``bidirectional``.
     **attrs
         Attributes of all layers.
 

@@ -30,7 +30,7 @@ def _find(key, keys, places):
 
 @parallel_kernel
 def find(wanted, keys, places, out):
-    """Slot of each wanted key, -1 where there is none."""
+    """Return the slot of each wanted key, -1 for absent keys."""
     for i in prange(len(wanted)):
         out[i] = places[_find(wanted[i], keys, places)]
 

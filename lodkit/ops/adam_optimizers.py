@@ -79,7 +79,7 @@ def adam(
     rectified=False,
     corrected_epsilon=False,
 ):
-    """Adam: steps along the averaged gradient, over the root of the averaged squares; returns parameter and moments.
+    """Step by Adam: the averaged gradient over the root of the averaged squares; return parameter and moments.
 
     ``moment1 = beta1 * moment1 + (1 - beta1) * grad``, the same of ``grad**2`` with beta2, and
     ``param -= rate * moment1 / (sqrt(moment2) + epsilon)``. The rate is ``lr * sqrt(1 - beta2**t) / (1 - beta1**t)``,
@@ -90,9 +90,9 @@ def adam(
     moment1, moment2 : arrays like param
         Averages of the gradient and of its squares; zeros at first.
     largest : array like param, optional
-        AMSGrad: the largest ``moment2`` so far, which divides in its place; zeros at first.
+        AMSGrad: the largest ``moment2`` so far, which replaces ``moment2`` in the divisor; zeros at first.
     rectified : bool
-        RAdam: the first steps are not divided by the root of the averaged squares, the next ones are shortened.
+        RAdam: the first steps are not divided by the root of the averaged squares, and later steps are shortened.
         Caffe2's enableRAdam.
     corrected_epsilon : bool
         Add epsilon to the root that is corrected for zeros at first, as PyTorch and Paddle 2 do; it is
@@ -119,7 +119,7 @@ def _rowwise_adam_numbers(lr, beta1, beta2, epsilon, iteration, rectified):
 def rowwise_adam(
     param, grad, moment1, moment2, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-8, rectified=False
 ):
-    """adam with one average of squares per row, that of their mean; returns parameter and moments.
+    """Step by adam with one average per row, of the mean square of the row; return parameter and moments.
 
     Caffe2's RowWiseSparseAdam, FBGEMM's partial_rowwise_adam.
 
@@ -152,7 +152,7 @@ def rowwise_adam(
     defaults={"weight_decay": 0.01, "decoupled": True},
 )
 def adamw(param, grad, moment1, moment2, largest=None, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-8):
-    """``param *= 1 - lr * weight_decay``, then a step of adam with ``corrected_epsilon``; returns all that changed.
+    """Scale ``param *= 1 - lr * weight_decay``, then step by adam with ``corrected_epsilon``; return changed arrays.
 
     Paddle's adamw, torch.optim.AdamW.
 
@@ -179,7 +179,7 @@ def _adamax_numbers(lr, beta1, beta2, epsilon, iteration, epsilon_on_norm):
 
 @optimizer("Adamax", "Adam over the largest decayed gradient.", numbers=_adamax_numbers)
 def adamax(param, grad, moment, norm, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-8, epsilon_on_norm=False):
-    """adam by the largest gradient: ``norm = max(beta2 * norm, |grad| + epsilon)``; returns all that changed.
+    """Step by adam over the largest gradient: ``norm = max(beta2 * norm, |grad| + epsilon)``; return changed arrays.
 
     ``param -= lr / (1 - beta1**t) * moment / norm``. torch.optim.Adamax, and with ``epsilon_on_norm`` Paddle's adamax.
 
@@ -211,7 +211,7 @@ def _nadam_numbers(lr, beta1, beta2, epsilon, iteration, momentum_decay):
 def nadam(
     param, grad, moment1, moment2, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-8, momentum_decay=0.004
 ):
-    """adam with the momentum of Nesterov, which grows from step to step; returns parameter and moments.
+    """Step by adam with Nesterov's momentum, which grows from step to step; return parameter and moments.
 
     ``param -= (a * grad + b * moment1) / (sqrt(moment2) + epsilon)`` with the rates a and b of docs/optimizers.md.
     torch.optim.NAdam.
@@ -241,7 +241,7 @@ def nadam(
     ),
 )
 def radam(param, grad, moment1, moment2, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-8):
-    """adam, ``rectified``: returns parameter and moments. torch.optim.RAdam.
+    """Step by adam, ``rectified``; return parameter and moments. torch.optim.RAdam.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def radam(param, grad, moment1, moment2, /, *, lr, iteration, beta1=0.9, beta2=0
     numbers=lambda lr, beta1, beta2, epsilon, iteration: (*_numbers(lr, beta1, beta2, epsilon, iteration), epsilon),
 )
 def adabelief(param, grad, moment, spread, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-16):
-    """adam over how far gradients are from their average: larger steps where they agree; returns all that changed.
+    """Step by adam over the deviation of gradients from their average; return changed arrays.
 
     ``spread = beta2 * spread + (1 - beta2) * (grad - moment)**2 + epsilon``, by the moment after this step, stands in
     place of adam's squares; ``corrected_epsilon``.
@@ -279,7 +279,7 @@ def adabelief(param, grad, moment, spread, /, *, lr, iteration, beta1=0.9, beta2
 
 @op(updates=True, types=FLOATING)
 def advance_power(power: Dense, /, *, beta: float) -> Dense:
-    """``power *= beta``, in place: the power of beta that Paddle keeps beside the moments of adam; returns it.
+    """Multiply ``power *= beta``, in place: the power of beta that Paddle keeps for adam; return it.
 
     Parameters
     ----------

@@ -85,11 +85,11 @@ def attention_lstm(
 ) -> tuple[LoDTensor, LoDTensor]:
     """Run an LSTM over every sequence whose input at each step is a mean of all rows of the sequence.
 
-    attention_lstm of Paddle, for inference: it has no gradient. Its attention is additive (Bahdanau et al., 2015): the
-    rows of a sequence are weighed by the softmax of their scores
-    ``relu(row @ weight_of_rows + attention_bias + cell @ weight_of_cells)``; with an ``attention_scalar`` scores are
-    ``relu(scores * attention_scalar + attention_scalar_bias)``. A sequence takes as many steps as it has rows, and work
-    that is the square of that. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
+    attention_lstm of Paddle, for inference: it has no gradient. The attention is additive (Bahdanau et al., 2015):
+    weights are the softmax of the scores of a sequence's rows. Scores are ``relu(row @ weight_of_rows + attention_bias
+    + cell @ weight_of_cells)``; with an ``attention_scalar`` ``relu(scores * attention_scalar +
+    attention_scalar_bias)``. A sequence of n rows takes n steps, and work that grows with n squared. The
+    products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
 
     Parameters
     ----------
@@ -97,10 +97,10 @@ def attention_lstm(
     c0 : array of shape (sequences, size)
         Cells before the first step.
     attention_weight : array of width + size elements
-        The weight of rows, and that of cells.
+        The weight of rows, then the weight of cells.
     weight : array of shape (size + width, 4 * size)
-        Of the hidden state before, then of the mean; columns are the forget gate, the input gate, the output gate and
-        the candidate.
+        Rows multiply the previous hidden state, then the mean; columns are the forget gate, the input gate, the output
+        gate and the candidate.
     bias : array of 4 * size elements
     h0 : array of shape (sequences, size), optional
         Hidden states before the first step; zeros by default.

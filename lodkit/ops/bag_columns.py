@@ -222,20 +222,20 @@ def embedding_bag_columns(
     Parameters
     ----------
     *xs : arrays and LoDTensors
-        The tables, each once, of one type; then the ids of each column, of one level and as many bags each; then, of
-        none or of all columns, their weights. Or, behind the tables, one LoDTensor of two levels, whose outer
+        First the tables, each once, all of one type. Then the ids of each column, with one level and the same number of
+        bags. Then the weights of all columns, or none. Or, after the tables, one LoDTensor of two levels, whose outer
         sequences are the columns.
     tables : list of int
         The table of each column, by its number among the inputs.
     names : list, optional
-        What errors call the columns.
+        Names of the columns in errors.
     pool, pad_value, padding_idx, is_sparse, dtype
         As in ``embedding_bag``, of all columns.
 
     Returns
     -------
     array of shape (bags, sum of widths)
-        The gradient of a table is the sum of those of its columns, as SelectedRows a row for every id.
+        The gradient of a table is the sum over its columns, SelectedRows with a row for every id.
 
     Raises
     ------

@@ -75,9 +75,9 @@ def beam_search(
 ) -> tuple[LoDTensor, LoDTensor, Dense]:
     """Select the best candidates of every source over all of its prefixes: one step of a beam search.
 
-    beam_search of Paddle; the search is Lowerre's (1976). A prefix that has ended, whose last id is ``end_id``, keeps
-    that id and its score; a source of which only such prefixes are selected is finished, and gives nothing. Of equal
-    scores that of the later prefix wins, and in a prefix the later candidate. NaN loses against every number.
+    beam_search of Paddle; the search is Lowerre's (1976). A prefix that has ended (its last id is ``end_id``) keeps
+    that id and its score. A source is finished, and selects nothing, when all its selected prefixes have ended. If
+    scores are equal, the later prefix wins, and within a prefix the later candidate. NaN loses against every number.
 
     Parameters
     ----------
@@ -96,13 +96,13 @@ def beam_search(
     end_id : int
         The id that ends a hypothesis.
     is_accumulated : bool
-        Scores are those of whole prefixes; else probabilities of a step, whose logarithms are added to ``pre_scores``.
+        Scores are of whole prefixes; otherwise probabilities of a step, whose logarithms are added to ``pre_scores``.
 
     Returns
     -------
     selected_ids : LoDTensor of int64
-        In items like those of ``pre_ids``. Its two innermost levels are sources, of prefixes, of the candidates that
-        were selected from each: in descending order of their scores, equal ones as they were given.
+        Items have the shape of items of ``pre_ids``. The two innermost levels are sources of prefixes, and prefixes of
+        selected candidates. Candidates descend by their scores; equal scores keep their order.
     selected_scores : LoDTensor
         Their scores.
     parent_idx : array of int64
@@ -173,14 +173,14 @@ def check_classes(scores):
 def greedy_decode(scores: LoDTensor, /, *, end_id: int | None = None) -> tuple[LoDTensor, LoDTensor]:
     """Take the best class of every step, until a sequence ends.
 
-    Of equal scores the first is taken, as everywhere but in ``beam_search``. NaN loses against every number.
+    If scores are equal, the first is taken, as everywhere except in ``beam_search``. NaN loses against every number.
 
     Parameters
     ----------
     scores : LoDTensor of float16, float32 or float64
         Shape ``(steps, classes)``.
     end_id : int, optional
-        Steps behind the first of this class are cut off.
+        Steps after the first of this class are cut off.
 
     Returns
     -------

@@ -102,14 +102,14 @@ def beam_search_decode(*steps: LoDTensor, beam_size: int, end_id: int) -> tuple[
         The ids that ``beam_search`` selected, of all steps in order, and then the scores of all steps:
         ``beam_search_decode(*ids, *scores, ...)``.
     beam_size : int
-        That of the search: no source has more hypotheses.
+        The beam size of the search: no source has more hypotheses.
     end_id : int
         The id that ends a hypothesis.
 
     Returns
     -------
     ids : LoDTensor of int64
-        Shape ``(words,)``, sources of hypotheses. Those of a source descend by the last score; NaN comes last.
+        Shape ``(words,)``, sources of hypotheses. Hypotheses of a source descend by the last score; NaN comes last.
     scores : LoDTensor
         The score of the hypothesis at each word.
 

@@ -109,16 +109,16 @@ def linear_chain_crf(
     """Return the negative log-likelihood of the labels of each sequence in a linear-chain conditional random field.
 
     The score of a sequence of tags ``y`` is ``transition[0, y[0]]``, plus ``emission[i, y[i]]`` for each step, plus
-    ``transition[2 + y[i - 1], y[i]]`` between steps, plus ``transition[1, y[-1]]``; its likelihood is the share of
-    ``exp(score)`` in the sum over all sequences of tags of that length (Lafferty, McCallum and Pereira, 2001). All is
-    computed in double precision. linear_chain_crf of Paddle.
+    ``transition[2 + y[i - 1], y[i]]`` between steps, plus ``transition[1, y[-1]]``. The likelihood of ``y`` is
+    ``exp(score)`` divided by the sum over all sequences of tags of that length (Lafferty, McCallum and Pereira, 2001).
+    Computation is in double precision. linear_chain_crf of Paddle.
 
     Parameters
     ----------
     emission : LoDTensor of float16, float32 or float64
         ``(rows, tags)``: a score of each tag for each step.
     transition : array of shape (tags + 2, tags)
-        Of the same type: row 0 are scores of the first tag, row 1 of the last, row ``2 + i`` of those after tag i.
+        An array of the same type. Row 0 scores the first tag, row 1 the last tag, row ``2 + i`` each tag after tag i;
         -inf forbids.
     label : LoDTensor of int32 or int64
         The tag of each step, in the structure of emission.
@@ -128,7 +128,7 @@ def linear_chain_crf(
     Returns
     -------
     array of one number per sequence, or LoDTensor when there are levels above
-        Of the type of emission, 0 for an empty sequence.
+        Has the type of emission; 0 for an empty sequence.
 
     Raises
     ------
@@ -198,8 +198,8 @@ def crf_decoding(
 ) -> LoDTensor:
     """Return the tags with the highest score for each sequence, or which of the labels are equal to them.
 
-    The search of Viterbi, in double precision, of the score that ``linear_chain_crf`` describes. Of equal tags it takes
-    the first, from the last step backwards. crf_decoding of Paddle.
+    The search of Viterbi, in double precision, of the score that ``linear_chain_crf`` describes. If tags have equal
+    scores, the first is taken, from the last step backwards. crf_decoding of Paddle.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def check_labels(logits, labels):
 
 
 def softmax(logits):
-    """Softmax along the last axis, shifted by the maximum; a row of -inf gives 0, k entries of +inf get 1/k each."""
+    """Return the softmax along the last axis; a row of -inf gives 0, k entries of +inf get 1/k each."""
     top = logits.max(axis=-1, keepdims=True, initial=-np.inf)
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         e = np.where(np.isposinf(top), np.isposinf(logits), np.exp(logits - np.where(np.isneginf(top), 0, top)))

@@ -39,9 +39,9 @@ def prepare(x, rate, seed, training):
 def dropout(x: Dense, /, *, rate: float, seed: int, training: bool = True) -> Dense:
     """Put 0 in place of a share of all elements, and scale the others by ``1 / (1 - rate)``.
 
-    The mask follows from the seed and the number of each element, and from nothing else: it is the same on the CPU and
-    on a GPU, for any number of threads, and the gradient computes it again. Take another seed for each step and each
-    layer, for example a counter.
+    The mask depends only on the seed and the position of each element. So it is the same on the CPU and on a GPU, for
+    any number of threads, and the gradient computes it again. Take another seed for each step and each layer, for
+    example a counter.
 
     Parameters
     ----------

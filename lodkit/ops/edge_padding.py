@@ -111,7 +111,7 @@ def add_padding(
     padding_width: int = 1,
     end_padding_width: int | None = None,
 ) -> tuple:
-    """Put rows of padding before and behind every segment. AddPadding of Caffe2.
+    """Put rows of padding before and after every segment. AddPadding of Caffe2.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def add_padding(
     lengths : array of int32 or int64, optional
         Rows of each segment; they add up to the rows of data. One segment by default.
     start_padding, end_padding : array of shape (*item,), optional
-        Row of padding before and behind. ``end_padding`` is like ``start_padding`` by default, both are zeros without.
+        Row of padding before and after. ``end_padding`` is like ``start_padding`` by default, both are zeros without.
     padding_width, end_padding_width : int
         Number of such rows. The second is like the first by default.
 
@@ -224,7 +224,7 @@ def _(call, grad, _):
 def gather_padding(
     data: Dense, lengths: Dense | None = None, /, *, padding_width: int = 1, end_padding_width: int | None = None
 ) -> tuple:
-    """Add up the padding before all segments, and the padding behind them. GatherPadding of Caffe2.
+    """Sum the padding before all segments, and the padding after all segments. GatherPadding of Caffe2.
 
     The gradient of ``add_padding`` by its paddings.
 
@@ -234,7 +234,7 @@ def gather_padding(
     lengths : array of int32 or int64, optional
         Rows of each segment, padding included. One segment by default.
     padding_width, end_padding_width : int
-        Number of rows of padding before and behind. The second is like the first by default.
+        Number of rows of padding before and after. The second is like the first by default.
 
     Returns
     -------
@@ -300,7 +300,7 @@ def _(data, lengths):
 
 @op(like="data", gradient_of=pad_empty_samples, types=FLOATING)
 def pad_empty_samples_grad(data: Dense, lengths: Dense, grad: Dense, /) -> Dense:
-    """Return the gradient of ``pad_empty_samples``: that of its result without the rows of empty segments.
+    """Return the gradient of ``pad_empty_samples``: the output gradient without the rows of empty segments.
 
     >>> pad_empty_samples_grad(np.zeros(2), [1, 0, 1], np.array([1., 2., 3.]))
     array([1., 3.])

@@ -83,7 +83,7 @@ _register_gradient(abs, lambda x, out, grad: abs_grad(x, grad))  # type: ignore[
 
 @op(rowwise=True, like="x", types=FLOATING)
 def abs_grad(x: Dense, grad: Dense, /) -> Dense:
-    """Return the gradient of ``abs``: that of the result, with the sign of ``x``; 0 at 0.
+    """Return the gradient of ``abs``: ``grad * sign(x)``.
 
     >>> abs_grad(np.array([-2., 0., 3.]), np.array([5., 5., 5.]))
     array([-5.,  0.,  5.])
@@ -137,7 +137,7 @@ def sqrt_grad(out: Dense, grad: Dense, /) -> Dense:
 def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dense | SelectedRows:
     """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip.
 
-    Of integers, both bounds are whole, or infinite.
+    For integers, both bounds are whole, or infinite.
 
     >>> clip_by_value(np.array([-3., 0.5, 3.]), min=-1.0, max=1.0)
     array([-1. ,  0.5,  1. ])
@@ -155,7 +155,7 @@ _register_gradient(clip_by_value, lambda x, out, grad, **bounds: clip_by_value_g
 
 @op(rowwise=True, like="x", types=FLOATING)
 def clip_by_value_grad(x: Dense, grad: Dense, /, *, min: float, max: float) -> Dense:
-    """Return the gradient of ``clip_by_value``: that of the result where the element was inside, else 0.
+    """Return the gradient of ``clip_by_value``: the output gradient if the element was inside the bounds, else 0.
 
     >>> clip_by_value_grad(np.array([-3., 0.5]), np.array([5., 5.]), min=-1.0, max=1.0)
     array([0., 5.])
@@ -197,7 +197,7 @@ def scale(
 ) -> Dense | SelectedRows:
     """Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale.
 
-    Of integers, both numbers are whole, and the result is of their type, in which it wraps around.
+    For integers, both numbers are whole, and the result has their type and wraps around.
 
     >>> scale(SelectedRows([1, 1], [[1.], [2.]], 3), scale=0.5)
     SelectedRows(rows=[1, 1], value=[[0.5], [1.]], height=3)

@@ -65,7 +65,7 @@ def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None,
     Parameters
     ----------
     table : array of shape (height, *item)
-        Of int8, int16, uint8 and bool too, which are moved as they are.
+        Rows may also be int8, int16, uint8 and bool, which are copied unchanged.
     ids : array of int32 or int64 of any shape, LoDTensor, or list
     padding_idx : int, optional
         This row reads as zeros and gets no gradient.
@@ -161,7 +161,7 @@ def embedding_bag(
     is_sparse: bool = True,
     dtype: ResultType | None = None,
 ) -> Dense | LoDTensor:
-    """Look up and pool: ``sequence_pool(lookup_table(table, ids))`` in one pass, without the rows between, to rounding.
+    """Look up and pool in one pass: ``sequence_pool(lookup_table(table, ids))``, up to rounding.
 
     Caffe2's SparseLengths{Sum, WeightedSum, Mean}, torch's EmbeddingBag, Paddle's
     fused_embedding_seq_pool.
@@ -170,10 +170,10 @@ def embedding_bag(
     ----------
     table : array of shape (height, *item)
     ids : LoDTensor of int32 or int64
-        The innermost sequences are the bags; the result keeps the levels above.
+        The innermost sequences are the bags; the result keeps the outer levels.
     weights : array of shape (number of ids,), or LoDTensor of the structure of ids, optional
-        With sum and mean; the mean divides by the sum of the weights. Where that is 0 it is ``pad_value``, as for an
-        empty bag, and has no gradient.
+        For sum and mean; the mean divides by the sum of the weights. If that sum is 0, the result is ``pad_value``, as
+        for an empty bag, and has no gradient.
     pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
     pad_value : float
         The result for an empty bag.
@@ -182,19 +182,19 @@ def embedding_bag(
     is_sparse : bool
         True if the gradient of the table is SelectedRows.
     dtype : {"float32", "float64"}, optional
-        The type of the result: float32 for a table of float16 or bfloat16, whose own type it has by default, float64
-        for the mean of integers and what else gives them no integer, which is refused otherwise.
+        The type of the result, by default the table's type. "float32" for a table of float16 or bfloat16; "float64" for
+        means and other fractions of integers, which raise otherwise.
 
     Returns
     -------
-    array of shape (bags, *item), or LoDTensor of such rows when ids have levels above the bags.
+    array of shape (bags, *item), or LoDTensor of such rows if ids have more levels.
 
     Raises
     ------
     RowIndexError
-        An id is negative or not below the height; the message gives its position. ``out=`` is not written then.
+        An id is negative or not below the height; the message gives its position, and ``out=`` is not written.
     LoDMismatchError
-        Weights are a LoDTensor of other lengths than the ids.
+        Weights are a LoDTensor with other lengths than the ids.
     LoDLevelError
         The ids have no lengths.
     DTypeError

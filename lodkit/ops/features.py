@@ -68,8 +68,8 @@ def _stack_present(xs, masks):
 def stack_features(*xs: Dense | LoDTensor, presence: typing.Any = None) -> LoDTensor:
     """Make examples of features: each input has one feature of all examples.
 
-    MergeSingle{Scalar,List,Map}FeatureTensors of Caffe2, where an absent value that has a length shifts all that
-    follow; here its rows are left out.
+    MergeSingle{Scalar,List,Map}FeatureTensors of Caffe2, where an absent value with a length shifts all later values;
+    here its rows are left out.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _(*xs, presence=None):
 
 @op(like=("xs",), gradient_of=stack_features, types=FLOATING)
 def stack_features_grad(grad: Dense, /, *xs: Dense | LoDTensor, presence: typing.Any = None) -> tuple:
-    """Return the gradients of ``stack_features`` by its inputs: 0 for what is absent.
+    """Return the gradients of ``stack_features`` by its inputs: 0 for absent entries.
 
     >>> stack_features_grad(np.array([5.0]), np.array([1.0, 2.0]), presence=[[False, True]])
     (array([0., 5.]),)
@@ -148,7 +148,7 @@ def _(x, *, presence):
 
 @op(like="x", gradient_of=pack_features, types=FLOATING)
 def pack_features_grad(x: Dense, grad: Dense, /, *, presence: typing.Any) -> Dense:
-    """Return the gradient of ``pack_features``: 0 for what is absent.
+    """Return the gradient of ``pack_features``: 0 for absent entries.
 
     >>> pack_features_grad(np.zeros((1, 2)), np.array([5.0]), presence=[[False, True]])
     array([[0., 5.]])
@@ -180,7 +180,8 @@ def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typ
     Parameters
     ----------
     values : LoDTensor
-        Its outermost sequences are the examples. Of lod_level 1: one row per key; of 2: one sequence per key.
+        Its outermost sequences are the examples. With lod_level 1, one row per key; with lod_level 2, one sequence per
+        key.
     keys : array of int
         The key of each entry of the outermost level: structure, which is read on the CPU. Or the index that
         ``Features`` keep of it, by which a key is read in time proportional to its rows and the examples.
@@ -190,7 +191,7 @@ def select_features(values: LoDTensor, /, *, keys: typing.Any, feature_keys: typ
     Returns
     -------
     LoDTensor
-        Of lod_level 2: per key to read a batch of all examples, empty where an example does not have it. The rows of
+        Has lod_level 2: per key a batch of all examples, empty for an example without the key. The rows of
         a key that an example has twice are joined.
 
     Examples

@@ -38,7 +38,7 @@ def gather(
     Parameters
     ----------
     data : array
-        Of packed rows (uint8), masks (bool), int8 and int16 too.
+        The type may also be uint8 (packed rows), bool (masks), int8 and int16.
     ids : array of int32 or int64 of any shape, LoDTensor (on axis 0), or list
     axis : int
         Negative ones count from the last axis.

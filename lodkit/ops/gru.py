@@ -106,16 +106,16 @@ def gru(
     reset_after : bool
         ``candidate = tanh(a[2] + reset * (before @ w[2] + bias[3]))``.
     weight_layout : str
-        blocks: the memory of the weight holds the columns of both gates, as a matrix, and then those of the candidate,
-        as Paddle saves them.
+        blocks: the memory of the weight holds a matrix of the columns of both gates, and then the columns of the
+        candidate, as in Paddle.
 
     Returns
     -------
     out : LoDTensor
         The states of all steps, in the structure of x.
     last : array of shape (sequences, size), or LoDTensor when there are levels above
-        The state of each sequence after its last step: with ``reverse`` that of its first row. Of an empty sequence it
-        is ``h0``. As h0 of another call it goes on where this one ended.
+        The state of each sequence after its last step: with ``reverse`` the state of its first row. The state of an
+        empty sequence is ``h0``. As h0 of another call it goes on where this one ended.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def gru(
     Notes
     -----
     The gradient reads the gates, an array of shape (rows, 3 * size) in the order of the steps; float32 for float16.
-    ``gru.full`` returns them too, behind the others.
+    ``gru.full`` returns them too, after the other results.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def gru_grad(
     reset_after: bool = False,
     weight_layout: Layout = "columns",
 ) -> tuple:
-    """Return the gradients of ``gru`` by those of its inputs that are not None.
+    """Return the gradients of ``gru`` by its inputs that are not None.
 
     ``hidden`` and ``gates`` are results of ``gru.full``, ``grad`` and ``grad_last`` the gradients by the states of all
     steps and by the last ones.

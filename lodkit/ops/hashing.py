@@ -88,7 +88,7 @@ def hash_rows(x: Dense, /, *, num_hash: int = 1, mod_by: int, dtype: Literal["in
     mod_by : int
         At most 2**31 where ``dtype`` is int32.
     dtype : {"int64", "int32"}
-        The type in which ids are hashed: the bytes of int32 make other numbers than those of int64. Paddle hashes ids
+        The type in which ids are hashed: the bytes of int32 and int64 make different numbers. Paddle hashes ids
         in the type that they have.
 
     Returns

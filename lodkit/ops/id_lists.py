@@ -37,7 +37,7 @@ def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool =
     Parameters
     ----------
     ids : vector of integers or bool
-        Of any type, also negative, and those of uint64 that int64 does not hold.
+        Integers of any type, also negative, and uint64 beyond int64.
     return_inverse, return_counts : bool
         Also return the position of each id among the distinct ones, and the number of times that each of these occurs.
 
@@ -50,7 +50,7 @@ def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool =
     LoDError
         The ids are not a vector.
     DTypeError
-        They are no integers.
+        The type is no integer.
 
     Examples
     --------
@@ -100,8 +100,8 @@ def merge_id_lists(*lists: LoDTensor) -> LoDTensor:
     Parameters
     ----------
     *lists : LoDTensor
-        Of int32 or int64 ids, of the same samples in the same order; a sample's innermost sequence is its list. Levels
-        above have to be the same in all.
+        LoDTensors of int32 or int64 ids, for the same samples in the same order; a sample's innermost sequence is its
+        list. Levels above have to be the same in all.
 
     Returns
     -------
@@ -170,7 +170,7 @@ find_duplicate_elements.infer_rule(vector_desc)
 
 @op(rowwise=("queries",), types=INTEGERS)
 def find(ids: Dense, queries: Dense, /, *, missing_value: int = -1) -> Dense:
-    """Return the position of each query among the ids, that of its last occurrence, int64.
+    """Return the position of each query's last occurrence among the ids, int64.
 
     Find of Caffe2.
 

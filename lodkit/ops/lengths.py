@@ -35,16 +35,16 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> tuple[Dense, D
     ----------
     values : vector of shape (rows,)
     lengths : vector of int32 or int64
-        They add up to the rows.
+        Their sum is the number of rows.
     k : int
         At least 1.
 
     Returns
     -------
     values : array of shape (segments, k)
-        0 behind the last value of a shorter segment.
+        0 after the last value of a shorter segment.
     indices : int64 array of shape (segments, k)
-        From 0 within the segment, -1 behind the last.
+        From 0 within the segment, -1 after the last value.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def bad_index(indices, lengths, s, j):
     """The error for an index outside its segment."""
     return RowIndexError(
         f"indices[{s}, {j}] = {indices[s, j]} is outside [-1, {lengths[s]}) (segment {s} has {lengths[s]} rows); "
-        "pass those that lengths_top_k gave for these lengths"
+        "pass the indices that lengths_top_k returned for these lengths"
     )
 
 

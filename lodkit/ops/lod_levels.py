@@ -64,13 +64,13 @@ def lod_reset(
     Parameters
     ----------
     x : array or LoDTensor
-        Of ``rows`` rows.
+        Has ``rows`` rows.
     y : LoDTensor, or array of int32 or int64, optional
         A tensor with the new levels; or the lengths of one level. (Paddle's array has offsets.)
     target_lod : list of int, optional
         Instead of y: the offsets of one level, from 0 to ``rows``.
     append : bool
-        Put the new levels below those of x, not in their place; those of x then count the new sequences.
+        Put the new levels below the levels of x, not in their place; the levels of x then count the new sequences.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def _(x, y=None, *, target_lod=None, append=False):
 
 @op(types=MOVED)
 def lod_append(x: Dense | LoDTensor, lengths: Dense, /) -> LoDTensor:
-    """Append a level below those of x: its rows become the sequences of the new level. lod_append of Paddle.
+    """Append a level below the levels of x: rows become the sequences of the new level. lod_append of Paddle.
 
     Paddle documents lengths and takes offsets. Rows are shared, not copied.
 
@@ -166,7 +166,7 @@ def sequence_reshape(x: LoDTensor, /, *, new_dim: int) -> LoDTensor:
     Returns
     -------
     LoDTensor
-        Rows of shape ``(new_dim,)``. They share the memory of x where it is contiguous.
+        Rows of shape ``(new_dim,)``. The rows share the memory of x if it is contiguous.
 
     Raises
     ------

@@ -104,21 +104,21 @@ def lstm(
     """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``.
 
     Long short-term memory (Hochreiter and Schmidhuber, 1997) with forget gates and, if the bias has them, peepholes
-    (Gers et al., 2000); with a projection if there is one (Sak et al., 2014). The products are BLAS's: a sequence's
+    (Gers et al., 2000). ``projection`` adds a projection (Sak et al., 2014). The products are BLAS's: a sequence's
     result alone and in a batch agrees to rounding.
 
-    The gates of a row are columns in the order candidate, input, forget, output. With ``a`` the products of the row
-    and of the output before it, ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,
-    ``forget = sigmoid(a[2] + before * peephole[1])``, ``cell = candidate * input + before * forget``,
-    ``output = sigmoid(a[3] + cell * peephole[2])`` and ``hidden = output * tanh(cell)``, where ``before`` is the cell
-    before. Nothing is padded: each step computes the sequences that are not at their end.
+    The gates of a row are columns in the order candidate, input, forget, output. Let ``a`` be the products of the row
+    and of the previous output. Then ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,
+    ``forget = sigmoid(a[2] + before * peephole[1])``, ``cell = candidate * input + before * forget``, ``output =
+    sigmoid(a[3] + cell * peephole[2])`` and ``hidden = output * tanh(cell)``, where ``before`` is the previous cell.
+    Nothing is padded: each step computes the sequences that have not ended.
 
     Parameters
     ----------
     x : LoDTensor
         Rows of any shape, which are flattened.
     input_weight : array of shape (width, 4 * size) or None
-        None if the rows of x are products already.
+        None if the rows of x are already multiplied with it.
     weight : array of shape (out, 4 * size)
         ``out`` is ``size`` without a projection.
     bias : array of 4 * size elements, or 7 * size, optional
@@ -126,7 +126,7 @@ def lstm(
     h0, c0 : array of shape (sequences, out) and (sequences, size), optional
         Output and cell before the first step; zeros by default.
     projection : array of shape (size, out), optional
-        The output, and what the next step sees, is ``hidden @ projection``.
+        The output, and the input of the next step, is ``hidden @ projection``.
     level : int
         The level of the sequences; the innermost by default.
     reverse : bool
@@ -134,17 +134,17 @@ def lstm(
     gate_activation, cell_activation, candidate_activation, projection_activation : str
         identity, relu, sigmoid or tanh.
     cell_clip, projection_clip : float
-        Clip cells, and the output of the projection, to at most so much; 0 does not clip.
+        Largest absolute value of cells, and of the output of the projection; 0 does not clip.
     cell_gradient : bool
-        False: no gradient flows from cells, those of all steps or the last ones, as in Paddle.
+        False: no gradient flows from cells, of all steps or the last step, as in Paddle.
 
     Returns
     -------
     out : LoDTensor
         The hidden states of all steps, in the structure of x.
     (hidden, cell) : arrays of shape (sequences, out) and (sequences, size), or LoDTensors when there are levels above
-        Output and cell of each sequence after its last step: with ``reverse`` those of its first row. Of an empty
-        sequence they are ``h0`` and ``c0``. As h0 and c0 of another call they go on where this one ended.
+        Output and cell of each sequence after its last step: with ``reverse`` for its first row. For an empty
+        sequence they are ``h0`` and ``c0``. Pass them as h0 and c0 of another call to continue the sequences.
 
     Raises
     ------
@@ -155,13 +155,14 @@ def lstm(
     LoDLevelError
         x has no such level.
     ValueError
-        A clip is negative, an activation unknown, or one of the projection's is given without a projection.
+        A clip is negative, an activation is unknown, or a clip or activation of the projection is given without a
+        projection.
 
     Notes
     -----
-    The gradient reads the cells of all steps, and the gates, an array of shape (rows, 4 * size) in the order of the
-    steps, float32 for float16. ``out, hidden, cell, cells, gates = lstm.full(...)`` returns them too; cells have a
-    gradient.
+    The gradient reads the cells of all steps, and the gates. Gates are an array of shape (rows, 4 * size) in the order
+    of the steps, float32 for float16. ``out, hidden, cell, cells, gates = lstm.full(...)`` returns them too; cells have
+    a gradient.
 
     Examples
     --------
@@ -249,10 +250,11 @@ def lstm_grad(
     cell_clip: float = 0.0,
     projection_clip: float = 0.0,
 ) -> tuple:
-    """Return the gradients of ``lstm`` by those of its inputs that are not None.
+    """Return the gradients of ``lstm`` by its inputs that are not None.
 
-    ``hidden``, ``cell`` and ``gates`` are those of all steps, as ``lstm.full`` returns them, ``grad`` and ``grad_cell``
-    the gradients by the first two, and the others those by the last hidden states and cells.
+    ``hidden``, ``cell`` and ``gates`` are results of all steps, as ``lstm.full`` returns them. ``grad`` and
+    ``grad_cell`` are the gradients by the first two, ``grad_last`` and ``grad_last_cell`` by the last hidden states and
+    cells.
 
     >>> x, weight = LoDTensor(np.zeros((1, 4)), [[1]]), np.zeros((1, 4))
     >>> hidden, _, _, cell, gates = lstm.full(x, None, weight)

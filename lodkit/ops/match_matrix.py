@@ -59,7 +59,7 @@ def match_matrix(x: LoDTensor, y: LoDTensor, weight: Dense, /) -> LoDTensor:
     Returns
     -------
     LoDTensor of shape (rows, 1)
-        Per pair ``channels * len(x) * len(y)`` rows: matrices laid end to end. Levels above are those of x.
+        Per pair ``channels * len(x) * len(y)`` rows: matrices laid end to end. Outer levels are the levels of x.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def _(x, y, weight):
 
 @op(like=("x", "y", "weight"), gradient_of=match_matrix, types=FLOATING)
 def match_matrix_grad(x: LoDTensor, y: LoDTensor, weight: Dense, grad: Dense, /) -> tuple[Dense, Dense, Dense]:
-    """Return the gradients of ``match_matrix`` by the rows of x, those of y, and the weight.
+    """Return the gradients of ``match_matrix`` by the rows of x, the rows of y, and the weight.
 
     >>> x, y = LoDTensor([[1., 2.]], [[1]]), LoDTensor([[3.], [4.]], [[2]])
     >>> match_matrix_grad(x, y, np.array([[[1.]], [[10.]]]), np.array([[1.], [1.]]))[0]

@@ -45,7 +45,7 @@ def momentum(
     rate_in_velocity=False,
     return_step=False,
 ):
-    """``velocity = momentum * velocity + (1 - dampening) * grad; param -= lr * velocity``, in place; returns both.
+    """Step ``velocity = momentum * velocity + (1 - dampening) * grad; param -= lr * velocity``; return both.
 
     Paddle's momentum and torch.optim.SGD; with ``rate_in_velocity`` Caffe2's MomentumSGDUpdate and
     SparseMomentumSGDUpdate.
@@ -62,7 +62,7 @@ def momentum(
         The velocity holds ``lr * grad``: a change of the learning rate acts slowly.
     return_step : bool
         Also return the step that was subtracted from the parameter: an array like the gradient, or like the value of
-        SelectedRows, whose duplicates must be sequential.
+        SelectedRows. Duplicates must then be sequential.
     lazy : bool
         True if rows that SelectedRows do not list stay, and keep their velocity.
 
@@ -89,7 +89,7 @@ def _(param, grad, velocity, *, return_step=False, **attrs):
     numbers=lambda lr, decay, epsilon: (lr, 1 - decay, epsilon),
 )
 def adadelta(param, grad, square, change, /, *, lr, decay=0.95, epsilon=1e-6):
-    """Adadelta: ``step = sqrt((change + epsilon) / (square + epsilon)) * grad; param -= lr * step``; returns all three.
+    """Step by Adadelta: ``param -= lr * sqrt((change + epsilon) / (square + epsilon)) * grad``; return all three.
 
     ``square = decay * square + (1 - decay) * grad**2`` comes before, the same of ``step**2`` for change after.
     Paddle's adadelta, Caffe2's Adadelta and SparseAdadelta, torch.optim.Adadelta.
@@ -136,7 +136,7 @@ def rmsprop(
     epsilon_in_root=True,
     rate_in_velocity=True,
 ):
-    """``velocity = momentum * velocity + lr * grad / sqrt(square + epsilon); param -= velocity``; returns all.
+    """Step ``velocity = momentum * velocity + lr * grad / sqrt(square + epsilon); param -= velocity``; return all.
 
     ``square = decay * square + (1 - decay) * grad**2`` comes before. Paddle's rmsprop; Caffe2's RmsProp, which leaves
     the parameter to another operator; torch.optim.RMSprop where both switches are False.
@@ -171,7 +171,7 @@ def rmsprop(
     numbers=lambda lr, beta1, beta2: (lr, 1 - beta1, 1 - beta2),
 )
 def lion(param, grad, moment, /, *, lr, beta1=0.9, beta2=0.99):
-    """Lion: ``param -= lr * sign(beta1 * moment + (1 - beta1) * grad)``; returns the parameter and the moment.
+    """Step by Lion: ``param -= lr * sign(beta1 * moment + (1 - beta1) * grad)``; return parameter and moment.
 
     ``moment = beta2 * moment + (1 - beta2) * grad`` comes after. Every element takes a step of one size; where gradient
     and moment are 0 there is none.

@@ -81,7 +81,7 @@ def wngrad(
     epsilon: float = 1e-5,
     duplicates: Duplicates = "merge",
 ) -> tuple[Dense, Dense]:
-    """``param -= lr / (scale + epsilon) * grad; scale += sum(grad**2) / (scale + epsilon)``, in place; returns both.
+    """Step ``param -= lr / (scale + epsilon) * grad; scale += sum(grad**2) / (scale + epsilon)``; return both.
 
     WNGrad; Caffe2's Wngrad and SparseWngrad. Rows without gradient stay, so SelectedRows equal the dense update.
 
@@ -120,7 +120,7 @@ def storm(
     duplicates: Duplicates = "merge",
     lazy: bool = False,
 ) -> tuple[Dense, Dense, Dense]:
-    """STORM: steps along a corrected average of gradients; returns parameter, moment and total.
+    """Step by STORM, along a corrected average of gradients; return parameter, moment and total.
 
     ``total += sum(grad**2); rate = lr * (beta + total)**(-1/3); moment = grad + (1 - momentum * rate**2) *
     (moment - grad); param -= rate * moment``. Caffe2's Storm and SparseStorm.
@@ -167,7 +167,7 @@ def trust_ratio(param, step):
 
 @optimizer("LARS", "Momentum scaled by the norms of the parameter and its gradient.", whole=True)
 def lars(param, grad, velocity, /, *, lr, momentum=0.9, coefficient=1e-3, weight_decay=0.0, epsilon=0.0):
-    """LARS: momentum at a rate of the parameter's own; returns parameter and velocity.
+    """Step by LARS: momentum with a rate for each parameter; return parameter and velocity.
 
     ``rate = lr * coefficient * |param| / (|grad| + weight_decay * |param| + epsilon)``, lr itself where a norm is 0;
     ``velocity = momentum * velocity + rate * (grad + weight_decay * param); param -= velocity``. Paddle's
@@ -182,7 +182,7 @@ def lars(param, grad, velocity, /, *, lr, momentum=0.9, coefficient=1e-3, weight
     weight_decay : float
         Share of the parameter that is added to the gradient.
     lazy : bool
-        True if SelectedRows leave other rows alone; norms are those of the listed rows then.
+        True if SelectedRows leave other rows alone; norms are then of the listed rows.
     lr, duplicates, maximize, clip_value, clip_norm, mask
         As in sgd; duplicates are merged. On a GPU the call synchronises to read the norms.
 
@@ -211,7 +211,7 @@ def lamb(
     weight_decay=0.01,
     bias_correction=True,
 ):
-    """LAMB: the step of adam, at a rate by which its norm is that of the parameter; returns parameter and moments.
+    """Step by LAMB: adam, scaled to the norm of the parameter; return parameter and moments.
 
     ``step = adam's with corrected_epsilon and a rate of 1, + weight_decay * param; param -= lr * |param| / |step| *
     step``; the factor is 1 where a norm is 0. Paddle's lamb.
@@ -226,7 +226,7 @@ def lamb(
     weight_decay : float
         Share of the parameter that is added to the step.
     lazy : bool
-        True if SelectedRows leave other rows alone; norms are those of the listed rows then.
+        True if SelectedRows leave other rows alone; norms are then of the listed rows.
     lr, duplicates, maximize, clip_value, clip_norm, mask
         As in sgd; duplicates are merged. On a GPU the call synchronises to read the norms.
 
@@ -266,7 +266,7 @@ def dpsgd(
     iteration: Scalar | int = 0,
     duplicates: Duplicates = "merge",
 ) -> Dense:
-    """Differentially private sgd: clips the gradient's norm and adds Gaussian noise; returns the parameter.
+    """Step by differentially private sgd: clip the gradient's norm, add Gaussian noise; return the parameter.
 
     ``param -= lr * (grad * min(1, clip_norm / |grad|) + noise / batch_size)``. Paddle's dpsgd, which adds one number to
     all elements, and the same at each step; here each element and step has its own.

@@ -52,36 +52,36 @@ def sgd(
     mask: np.ndarray | None = None,
     rounding_seed: int | None = None,
 ) -> Dense | SelectedRows:
-    """``param -= lr * grad``, in place; returns the parameter.
+    """Step ``param -= lr * grad``, in place; return the parameter.
 
-    One operator for a dense gradient and for SelectedRows, the rows of a table that a batch has read; other rows
-    are touched by decay alone (see ``lazy``). All inputs are checked before anything is written.
+    The gradient is dense, or SelectedRows: the rows of a table that a batch has read. Only decay changes other rows
+    (see ``lazy``). All inputs are checked before anything is written.
 
     Parameters
     ----------
     param : array, or SelectedRows without duplicates
         Updated in place.
     grad : array like param, or SelectedRows of its shape
-        For a SelectedRows parameter, rows that it has.
+        For a SelectedRows parameter, only rows that the parameter has.
     lr : float or one-element array
     duplicates : {"merge", "sequential"}
-        Rows that SelectedRows lists twice: updated once by their sum, or one after another (Caffe2).
+        Update a row that SelectedRows list twice once with the sum, or with one entry after another (Caffe2).
     lazy : bool
-        True if SelectedRows leave other rows alone even where there is decay.
+        True if SelectedRows never change unlisted rows, even with decay.
     weight_decay : float
         Share of the parameter that is added to the gradient (L2).
     decoupled : bool
-        The parameter shrinks by ``lr * weight_decay`` instead, and the gradient stays as it is (AdamW).
+        The parameter shrinks by ``lr * weight_decay`` instead, and the gradient does not change (AdamW).
     maximize : bool
         Step along the gradient, not against it.
     clip_value, clip_norm : float, optional
-        Largest element of the gradient, or largest norm of all of it. Clipping comes first, then the sign, then decay.
-        On a GPU a norm is read, which synchronises.
+        Largest absolute element of the gradient, or largest norm of the gradient. Clipping comes first, then the sign,
+        then decay. On a GPU a norm is read, which synchronises.
     mask : bool array of NumPy's, of shape (rows of param,), optional
-        Rows where it is False, and their states, stay as they are, whatever else is asked for.
+        Rows with False, and their states, never change.
     rounding_seed : int, optional
-        Round a float16 parameter up or down at random, so that small steps count on average; by this seed, another one
-        at each step, and the place in the parameter.
+        Round a float16 parameter up or down at random, by this seed and the position in the parameter, so that small
+        steps count on average. Pass another seed at each step.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def sgd(
     ShapeMismatchError
         Parameter and gradient differ in shape; SelectedRows have the shape ``(height, *item)``.
     DTypeError
-        They differ in type, or are not floating.
+        Types differ, or are not floating.
     OutputError
         The parameter is read-only, or shares memory with the gradient.
 
@@ -137,7 +137,7 @@ def _adagrad_numbers(lr, epsilon, decay):
     class_defaults={"epsilon": 1e-10},
 )
 def adagrad(param, grad, moment, /, *, lr, epsilon=1e-6, decay=1.0):
-    """``moment = decay * moment + grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``, in place; returns both.
+    """Step ``moment = decay * moment + grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``; return both.
 
     Paddle's adagrad, Caffe2's Adagrad and SparseAdagrad, torch.optim.Adagrad. SelectedRows touch only their rows, which
     equals the dense update: rows without gradient stay, unless there is decay.
@@ -165,7 +165,7 @@ def adagrad(param, grad, moment, /, *, lr, epsilon=1e-6, decay=1.0):
     numbers=lambda lr, epsilon: (lr, epsilon),
 )
 def rowwise_adagrad(param, grad, moment, /, *, lr, epsilon=1e-6):
-    """adagrad with one moment per row, the mean of the row's squares: ``moment[i] += mean(grad[i]**2)``; returns both.
+    """Step by adagrad with one moment per row: ``moment[i] += mean(grad[i]**2)``; return parameter and moment.
 
     Caffe2's RowWiseSparseAdagrad, FBGEMM's exact_rowwise_adagrad: the state of a table takes the memory of one column.
 
@@ -185,7 +185,7 @@ def rowwise_adagrad(param, grad, moment, /, *, lr, epsilon=1e-6):
     "DecayedAdagrad", "Adagrad whose squares decay.", numbers=lambda lr, epsilon, decay: (lr, epsilon, 1 - decay)
 )
 def decayed_adagrad(param, grad, moment, /, *, lr, decay=0.95, epsilon=1e-6):
-    """adagrad by an average: ``moment = decay * moment + (1 - decay) * grad**2``; returns parameter and moment.
+    """Step by adagrad with an average: ``moment = decay * moment + (1 - decay) * grad**2``; return both.
 
     Paddle's decayed_adagrad; torch.optim.RMSprop without momentum.
 
@@ -233,7 +233,7 @@ def _ftrl_numbers(count, lr, beta, l1, l2, lr_power):
     numbers=_ftrl_numbers,
 )
 def ftrl(param, grad, squared, linear=None, /, *, lr, beta=1.0, l1=0.0, l2=0.0, lr_power=-0.5):
-    """FTRL-Proximal, in place; returns the parameter and its accumulators.
+    """Step by FTRL-Proximal, in place; return the parameter and its accumulators.
 
     ``n = squared + grad**2; linear += grad - (sqrt(n) - sqrt(squared)) / lr * param``, and then
     ``param = (l1 * sign(linear) - linear) / ((beta + sqrt(n)) / lr + l2)`` where ``|linear| > l1``, else 0.
@@ -280,7 +280,7 @@ def _shrunk(x, lr, l1, l2):
     "ProximalGD", "Gradient descent that l1 and l2 pull towards 0.", touches_all=_shrinks, numbers=_proximal_numbers
 )
 def proximal_gd(param, grad, /, *, lr, l1=0.0, l2=0.0):
-    """A step of sgd, then ``sign(param) * max(|param| - lr * l1, 0) / (1 + lr * l2)``; returns the parameter.
+    """Step by sgd, then ``sign(param) * max(|param| - lr * l1, 0) / (1 + lr * l2)``; return the parameter.
 
     Paddle's proximal_gd (FOBOS). Regularized parameters shrink where there is no gradient too.
 
@@ -297,7 +297,7 @@ def proximal_gd(param, grad, /, *, lr, l1=0.0, l2=0.0):
 
 @optimizer("ProximalAdagrad", "Adagrad that l1 and l2 pull towards 0.", touches_all=_shrinks, numbers=_proximal_numbers)
 def proximal_adagrad(param, grad, moment, /, *, lr, l1=0.0, l2=0.0):
-    """A step of adagrad without epsilon, then the shrinking of proximal_gd; returns parameter and moment.
+    """Step by adagrad without epsilon, then shrink as proximal_gd does; return parameter and moment.
 
     Paddle's proximal_adagrad.
 

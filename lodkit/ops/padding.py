@@ -22,7 +22,7 @@ SEARCH_WORDS = {
 
 CUT = "pass max_length= for segments that were cut to it"
 STEPS = "there is a length for each column of data, of at most as many rows as it has"
-LONGER = "pass a larger target_length, or cut with pack_segments(..., max_length=...)"
+LONGER = "pass a larger max_length, or cut with pack_segments(..., max_length=...)"
 
 
 def check_width(width, name):
@@ -97,7 +97,7 @@ def pack_segments(
     pad_value: float = 0.0,
     return_presence_mask: bool = False,
 ) -> Dense:
-    """Put segments side by side, ``pad_value`` behind the end of short ones. PackSegments of Caffe2.
+    """Put segments side by side, ``pad_value`` after the end of short segments. PackSegments of Caffe2.
 
     Parameters
     ----------
@@ -202,51 +202,51 @@ def unpack_segments_grad(data: Dense, lengths: Dense, grad: Dense, /, *, max_len
 
 
 @op(types=MOVED)
-def lengths_pad(data: Dense, lengths: Dense, /, *, target_length: int, pad_value: float = 0.0) -> Dense:
-    """Make all segments ``target_length`` rows long, ``pad_value`` behind the end. LengthsPad of Caffe2.
+def lengths_pad(data: Dense, lengths: Dense, /, *, max_length: int, pad_value: float = 0.0) -> Dense:
+    """Make all segments ``max_length`` rows long, with ``pad_value`` after the end. LengthsPad of Caffe2.
 
     Parameters
     ----------
     data : array of shape (rows, *item)
     lengths : array of int32 or int64
-        Rows of each segment, at most ``target_length``.
-    target_length : int
+        Rows of each segment, at most ``max_length``.
+    max_length : int
     pad_value : float
         Caffe2's is -1 by default.
 
     Returns
     -------
-    array of shape (segments * target_length, *item)
+    array of shape (segments * max_length, *item)
 
     Raises
     ------
     LoDError
-        Lengths are negative, do not add up, or one is above ``target_length``.
+        Lengths are negative, do not add up, or one is above ``max_length``.
 
-    >>> lengths_pad(np.array([1, 2, 3]), [1, 2], target_length=2)
+    >>> lengths_pad(np.array([1, 2, 3]), [1, 2], max_length=2)
     array([1, 0, 2, 3])
     """
-    prepare_packed(plain, data, lengths, "lengths_pad", target_length, "target_length", LONGER)
-    packed = pack_segments.definition(data, lengths, max_length=target_length, pad_value=pad_value)
-    return packed.reshape(len(lengths) * target_length, *data.shape[1:])
+    prepare_packed(plain, data, lengths, "lengths_pad", max_length, "max_length", LONGER)
+    packed = pack_segments.definition(data, lengths, max_length=max_length, pad_value=pad_value)
+    return packed.reshape(len(lengths) * max_length, *data.shape[1:])
 
 
 @lengths_pad.infer_rule
-def _(data, lengths, *, target_length, pad_value=0.0):
-    rows = lengths.dims[0] * target_length if lengths.dims[0] >= 0 else -1
+def _(data, lengths, *, max_length, pad_value=0.0):
+    rows = lengths.dims[0] * max_length if lengths.dims[0] >= 0 else -1
     return data.but(dims=(rows, *data.dims[1:]))
 
 
 @lengths_pad.gradient
 def _(call, grad):
     data, lengths = call.inputs
-    packed = grad.reshape(len(lengths), call.attrs["target_length"], *data.shape[1:])
+    packed = grad.reshape(len(lengths), call.attrs["max_length"], *data.shape[1:])
     return unpack_segments(packed, lengths), None
 
 
 for _operator in (pack_segments, unpack_segments):
     _operator.example(lambda dtype: [((np.ones((2, 2), dtype), np.array([1, 1])), {})])
-lengths_pad.example(lambda dtype: [((np.ones((2, 2), dtype), np.array([1, 1])), {"target_length": 2})])
+lengths_pad.example(lambda dtype: [((np.ones((2, 2), dtype), np.array([1, 1])), {"max_length": 2})])
 
 
 takes_bfloat16(pack_segments, unpack_segments, lengths_pad)

@@ -81,7 +81,8 @@ def elementwise_mul(x: Dense | SelectedRows, y: Dense, /, *, axis: int = -1) -> 
     y : array of the type of x
         Axes of length 1, of either array, repeat, as in NumPy. For SelectedRows one number, or an array of their shape.
     axis : int
-        Where the first axis of ``y`` is among those of ``x``; by default its last one is the last of ``x``. Paddle's.
+        Position of the first axis of ``y`` among the axes of ``x``; by default the last axes of both are aligned.
+        Paddle's.
 
     >>> elementwise_mul(SelectedRows([2], [[3., 4.]], 3), np.array([2.]))
     SelectedRows(rows=[2], value=[[6., 8.]], height=3)
@@ -126,7 +127,7 @@ def check_repeated(x, like, axis):
     shape = (1,) * (len(x.shape) - len(shape)) + shape
     if len(shape) != len(x.shape) or any(a not in (1, b) for a, b in zip(shape, x.shape, strict=True)):
         found = f"an array of shape {tuple(like.shape)} does not repeat to {tuple(x.shape)}"
-        raise ShapeMismatchError(f"sum_repeated: {found} with axis = {axis}; pass one whose axes are 1 or those of x")
+        raise ShapeMismatchError(f"sum_repeated: {found} with axis = {axis}; pass an array whose axes are 1 or as in x")
     return dtype, tuple(i for i, (a, b) in enumerate(zip(shape, x.shape, strict=True)) if a != b)
 
 

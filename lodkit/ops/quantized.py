@@ -131,9 +131,9 @@ def prepare_bag(rows, ids, weights, bits, padding_idx):
 def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes") -> Dense:
     """Return every row as codes of a few bits, followed by a scale and a bias: ``x`` is ``scale * code + bias``.
 
-    The layout is that of Caffe2's FloatToFused{8, 4, 2}BitRowwiseQuantized and of FBGEMM, byte for byte: codes, low
-    bits first, then scale and bias, in float32 with 8 bits and in float16 with 4 and 2. A row with a number that is
-    not finite reads as NaN; so does one whose span float32 does not hold, or float16 with 4 and 2 bits.
+    The layout equals Caffe2's FloatToFused{8, 4, 2}BitRowwiseQuantized and FBGEMM's, byte for byte: codes, low bits
+    first, then scale and bias. With 8 bits scale and bias are float32, with 4 and 2 bits float16. A row with a number
+    that is not finite reads as NaN. So does a row whose span overflows the type of its scale.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ def quantize_rows(table: Dense, /, *, bits: Bits = 8, search: Search = "extremes
         float16, float32 or float64, computed as float32. Columns are a multiple of 2 with 4 bits, of 4 with 2.
     bits : {8, 4, 2}
     search : {"extremes", "greedy"}
-        With 4 and 2 bits: codes between the extremes of a row, or between bounds inside them that are searched for a
-        smaller squared error, up to 16 % of the span away; FBGEMM's greedy search, Caffe2's engine GREEDY.
+        For 4 and 2 bits: search bounds inside the extremes of a row, up to 16 % of the span away, for a smaller squared
+        error. The search is FBGEMM's greedy search, Caffe2's engine GREEDY.
 
     Returns
     -------
@@ -239,7 +239,7 @@ def quantized_embedding_bag(
     weights : array of shape (number of ids,), optional
         The mean divides by their sum; where that is 0 it is ``pad_value``, as for an empty bag.
     bits : {8, 4, 2}, optional
-        Of plain bytes, which do not tell; PackedRows know theirs, and refuse others.
+        Needed for plain bytes; PackedRows know their bits, and refuse other numbers.
     pool : {"sum", "mean"}
     pad_value : float
         The result for an empty bag.
@@ -319,7 +319,7 @@ def quantized_embedding_bag_weights_grad(
 def cast(x: Dense | SelectedRows, /, *, dtype: Float) -> Dense | SelectedRows:
     """Return the numbers in another floating type, each rounded to the nearest; too large ones become infinite.
 
-    Of SelectedRows those of the value, whose rows stay as they are.
+    For SelectedRows the bits of the value, whose rows do not change.
 
     Caffe2's FloatToHalf and HalfToFloat. The gradient comes back in the type of ``x``. Arrays of bfloat16 are of
     ``ml_dtypes.bfloat16``, or without that package of ``lodkit.arrays.BFLOAT16``: bits.

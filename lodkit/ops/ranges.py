@@ -241,7 +241,7 @@ def lengths_gather(items: Dense, lengths: Dense, ids: Dense, /) -> Dense:
     ----------
     items : array of shape (rows, *item)
     lengths : array of int32 or int64
-        They add up to the rows.
+        Their sum is the number of rows.
     ids : array of int32 or int64
         Segments, each any number of times.
 

@@ -49,7 +49,7 @@ def check_running(x, table, step, what="shrink_rnn_memory", floating=False):
 
 @op(types=MOVED)
 def lod_rank_table(x: LoDTensor, /, *, level: int = 0) -> RankTable:
-    """Rank the sequences of a level by length, the longest first; of equal ones the earlier. lod_rank_table of Paddle.
+    """Sort the sequences of a level by length, the longest first, equal lengths in order. lod_rank_table of Paddle.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def reorder_lod_tensor_by_rank(
     x : array or LoDTensor
         A row, or an outermost sequence, for each sequence of the table.
     table : RankTable
-        It may come from another LoDTensor.
+        The table may come from another LoDTensor.
     inverse : bool
         Put what is in order of rank back.
 
@@ -160,10 +160,10 @@ def shrink_rnn_memory(x: Dense | LoDTensor, table: RankTable, /, *, step: int) -
     Parameters
     ----------
     x : array or LoDTensor
-        In order of rank; those that ended earlier may be gone already.
+        In order of rank; rows of sequences that ended earlier may be missing.
     table : RankTable
     step : int
-        From 0. Behind the last step nothing runs (Paddle's result is undefined there).
+        From 0. After the last step no sequence runs (Paddle's result is undefined there).
 
     Returns
     -------
@@ -192,7 +192,7 @@ def _(x, table, *, step):
 
 @op(like="x", gradient_of=shrink_rnn_memory, types=FLOATING)
 def shrink_rnn_memory_grad(x: Dense | LoDTensor, table: RankTable, grad: Dense, /, *, step: int) -> Dense:
-    """Return the gradient of ``shrink_rnn_memory`` by ``x``: zeros for what had ended.
+    """Return the gradient of ``shrink_rnn_memory`` by ``x``: zeros for sequences that had ended.
 
     >>> table = lod_rank_table(LoDTensor(np.zeros(6), [[2, 1, 3]]))
     >>> shrink_rnn_memory_grad(np.zeros(3), table, np.array([5.0, 7.0]), step=1)

@@ -51,10 +51,10 @@ def gru_unit(
 ) -> tuple[Dense, Dense, Dense]:
     """Return the hidden state of a gated recurrent unit after a step, of every row. gru_unit of Paddle.
 
-    With ``a`` the three parts of x plus the bias, and ``w`` those of the weight, ``update = sigmoid(a[0] + hidden @
-    w[0])``, ``reset = sigmoid(a[1] + hidden @ w[1])``, ``candidate = tanh(a[2] + (reset * hidden) @ w[2])``, and the
-    result is ``(1 - update) * hidden + update * candidate``. The products are BLAS's: a row's result alone and in a
-    batch agrees to rounding.
+    Let ``a`` be the three parts of x plus the bias, and ``w`` the three parts of the weight. Then ``update =
+    sigmoid(a[0] + hidden @ w[0])``, ``reset = sigmoid(a[1] + hidden @ w[1])``, ``candidate = tanh(a[2] + (reset *
+    hidden) @ w[2])``, and the result is ``(1 - update) * hidden + update * candidate``. The products are BLAS's: a
+    row's result alone and in a batch agrees to rounding.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def gru_unit(
         Let the update gate keep the state instead: ``(1 - update) * candidate + update * hidden``.
     weight_layout : str
         "columns": the weight has the columns of the update gate, the reset gate and the candidate. "blocks", Paddle's:
-        its elements in order are a matrix of the columns of both gates, then that of the candidate.
+        its elements in order are a matrix of the columns of both gates, then a matrix for the candidate.
 
     Returns
     -------

@@ -103,7 +103,7 @@ def reduce_dims(
     Returns
     -------
     array
-        Of the kept dimensions; 0 where nothing is reduced.
+        Has the kept dimensions; 0 if nothing is reduced.
 
     Examples
     --------

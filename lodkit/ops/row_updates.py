@@ -67,7 +67,7 @@ def sparse_normalize(param: Dense, rows: Dense, /, *, norm: float = 1.0, use_max
 def sparse_lp_regularizer(
     param: Dense, rows: Dense, /, *, p: Literal[1, 2] = 2, reg_lambda: float = 1e-5, duplicates: Duplicates = "merge"
 ) -> Dense:
-    """Shrink the listed rows towards 0, in place: by ``reg_lambda`` (p = 1), or by that share of them (p = 2).
+    """Shrink the listed rows towards 0, in place: by the amount (p = 1) or the share (p = 2) ``reg_lambda``.
 
     Caffe2's SparseLpRegularizer.
 

@@ -46,7 +46,7 @@ def check_target(name, data, ids_shape, rows):
 
 @op(updates=True, types=MOVED)
 def scatter_assign(data: Dense, ids: Dense, slices: Dense, /) -> Dense:
-    """``data[ids] = slices``, in place; returns the data. Of rows for the same id the last one stays.
+    """Write ``data[ids] = slices``, in place; return the data. The last row for an id stays.
 
     Caffe2's ScatterAssign.
 
@@ -55,7 +55,7 @@ def scatter_assign(data: Dense, ids: Dense, slices: Dense, /) -> Dense:
     data : array of shape (rows, *item)
     ids : array of int32 or int64 of any shape
     slices : array of shape (*ids.shape, *item)
-        Of the type of the data.
+        Has the type of the data.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def check_elements(name, shape, ids_shape, axis):
     if len(ids_shape) != len(shape) or any(map(operator.gt, ids_shape, limits)):
         raise ShapeMismatchError(
             f"{name}: ids of shape {tuple(ids_shape)} do not fit data of shape {tuple(shape)}; they have its axes, "
-            f"none but axis {axis} longer"
+            f"only axis {axis} may be longer"
         )
     return axis
 
@@ -123,15 +123,15 @@ def _places(ids, axis):
 def scatter(data: Dense, ids: Dense, updates: Dense, /, *, axis: int = 1) -> Dense:
     """Return the data with single elements replaced: ``out[i, ids[i, j], k] = updates[i, j, k]`` on axis 1.
 
-    Caffe2's Scatter, ScatterElements of ONNX. Of updates for the same element the last one stays.
+    Caffe2's Scatter, ScatterElements of ONNX. The last update for an element stays.
 
     Parameters
     ----------
     data : array
     ids : array of int32 or int64
-        With the axes of the data, none but ``axis`` longer.
+        With the axes of the data, only ``axis`` longer.
     updates : array like ids
-        Of the type of the data.
+        Has the type of the data.
     axis : int
         Negative ones count from the last axis.
 

@@ -78,7 +78,7 @@ def segment_reduce(
     is_sparse: bool = True,
     dtype: ResultType | None = None,
 ) -> Dense:
-    """Reduce the rows of every segment to one row: any representation, any reduction, fused with a gather or not.
+    """Reduce the rows of every segment to one row, with any representation of segments, optionally of gathered rows.
 
     Caffe2's SortedSegment*, SortedSegmentRange*, UnsortedSegment* and Lengths* reductions, their weighted forms, and
     their Sparse* forms, in one operator.
@@ -89,26 +89,26 @@ def segment_reduce(
     segments : array of int32 or int64
         Lengths (one per segment), offsets (one more than segments), or segment ids (one per row), sorted or not.
     weights : array of shape (rows,), optional
-        With sum and mean; the mean divides by the sum of the weights. Where that is 0 it is ``pad_value``, as for an
-        empty segment, and has no gradient.
+        For sum and mean; the mean divides by the sum of the weights. If that sum is 0, the result is ``pad_value``, as
+        for an empty segment, and has no gradient.
     indices : array of int32 or int64, optional
-        Reduce ``data[indices]``, which is not written anywhere; segments and weights are of these rows.
+        Reduce ``data[indices]`` without making this array; segments and weights are for these rows.
     by : {"lengths", "offsets", "ids", "unsorted_ids"}
         Representation of ``segments``.
     num_segments : int, optional
-        With ids: number of segments, the largest id + 1 by default, which unsorted ids are searched for.
+        For ids: number of segments; the largest id + 1 by default, which needs a search in unsorted ids.
     pad_value : float
         The result for an empty segment.
     is_sparse : bool
-        With indices: make the gradient of the data SelectedRows.
+        For indices: make the gradient of the data SelectedRows.
     dtype : {"float32", "float64"}, optional
-        The type of the result: float32 for data of float16 or bfloat16, whose own type it has by default, float64 for
-        the mean of integers and what else gives them no integer, which is refused otherwise.
+        The type of the result, by default the type of the data. "float32" for data of float16 or bfloat16; "float64"
+        for means and other fractions of integers, which raise otherwise.
 
     Raises
     ------
     LoDError, SegmentIdError
-        Segments are malformed, or of another number of rows than the data; the message gives position and value.
+        Segments are malformed, or have another number of rows than the data; the message gives position and value.
     RowIndexError
         One of the indices is outside the data.
 

@@ -95,7 +95,7 @@ def gather_selected_rows(
     x : SelectedRows
     ids : array of int32 or int64 of any shape, LoDTensor, or list
     absent : {"zeros", "raise"}
-        What rows that are not listed give. A table that is SelectedRows, as Paddle's, has a row for every id.
+        Value of rows that are not listed. A table that is SelectedRows, as Paddle's, has a row for every id.
     padding_idx : int, optional
         This row reads as zeros, listed or not, and gets no gradient.
 

@@ -176,8 +176,8 @@ def add_position_encoding(
 ) -> Dense | LoDTensor:
     """Return ``alpha * x + beta * encoding``, where a row's encoding tells its position in its sequence.
 
-    ``sin(position / 10000 ** (k / (half - 1)))`` in the first half of an item's last axis, k from 0 to half - 1, and
-    the cosines of the same in the second. add_position_encoding of Paddle.
+    ``sin(position / 10000 ** (k / (half - 1)))`` in the first half of an item's last axis, k from 0 to half - 1;
+    cosines in the second half. add_position_encoding of Paddle.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def prepare(query, key, value, num_heads, scale, level, grad=None):
     heads, size = heads_of(query.values.shape, num_heads)
     if key.values.shape != query.values.shape:
         raise ShapeMismatchError(
-            f"sequence_attention: rows of the key have shape {tuple(key.values.shape[1:])}, those of the query "
+            f"sequence_attention: rows of the key have shape {tuple(key.values.shape[1:])}, rows of the query "
             f"{tuple(query.values.shape[1:])}; they must be equal"
         )
     if heads_of(value.values.shape, num_heads, "value")[0] != heads:
@@ -92,23 +92,23 @@ def sequence_attention(
 ) -> LoDTensor:
     """Let each row attend to the rows of its own sequence: ``softmax(query @ key.T * scale) @ value``, head by head.
 
-    Scaled dot-product attention. It takes as much as the squares of the lengths, not that of the longest; no more than
-    some rows of scores are in memory at a time, in the gradient too, which computes them again. float16 is computed in
-    float32. Scores are products of the size of the keys: far from zero, what all keys have in common cancels in the
-    softmax only to the rounding of these products. Subtract it from the keys first.
+    Scaled dot-product attention. The time grows with the sum of the squares of the lengths, without padding. Only a few
+    rows of scores are in memory at a time, also in the gradient, which computes them again. Computation in float16 uses
+    float32. Scores are as large as the keys. If keys are far from zero, their common part cancels in the softmax only
+    up to the rounding of the scores. Subtract the common part from the keys first.
 
     Parameters
     ----------
     query, key : LoDTensor
-        Rows of one shape: ``(heads, size)``, or ``(width,)``.
+        Rows have the same shape: ``(heads, size)``, or ``(width,)``.
     value : LoDTensor
-        Rows of as many heads, of any size. All three have the same structure and type.
+        Rows have the same number of heads, of any size. All three inputs have the same structure and type.
     num_heads : int, optional
-        Cut rows of ``(width,)`` into so many heads; one by default.
+        Number of heads into which rows of ``(width,)`` are split; one by default.
     causal : bool
-        A row sees only the rows before it, and itself.
+        A row attends only to itself and earlier rows.
     scale : float, optional
-        Of the scores; ``1 / sqrt(size)`` by default.
+        Factor of the scores; ``1 / sqrt(size)`` by default.
     level : int
         The level of the sequences; the innermost by default.
 
@@ -122,7 +122,7 @@ def sequence_attention(
     LoDMismatchError
         Two inputs have different structure.
     ShapeMismatchError
-        Rows are not of equal heads.
+        Rows have different numbers or sizes of heads.
 
     Examples
     --------

@@ -67,7 +67,7 @@ def check_conv(values, weight, padding, start, length):
     if padding is not None and tuple(padding.shape) != tuple(rows):
         raise ShapeMismatchError(
             f"sequence_conv: the padding has shape {tuple(padding.shape)}, it must be {tuple(rows)}: windows reach "
-            f"{before} rows before a sequence and {behind} behind it"
+            f"{before} rows before a sequence and {behind} after it"
         )
     return start
 
@@ -108,9 +108,9 @@ def sequence_conv(
 ) -> LoDTensor:
     """Convolve along sequences: ``out[t]`` is the rows around t, side by side, times the filter.
 
-    sequence_conv of Paddle, at any number of levels. The window of row t has ``context_length`` rows from
-    ``t + context_start`` on, inside t's own innermost sequence; beyond its ends it has zeros, or the rows of a learned
-    padding. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
+    sequence_conv of Paddle, at any number of levels. The window of row t has ``context_length`` rows from ``t +
+    context_start`` on, within the innermost sequence of row t. Beyond its ends the window has zeros, or the rows of a
+    learned padding. The products are BLAS's: a sequence's result alone and in a batch agrees to rounding.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ def sequence_conv(
         Rows of any shape, which are flattened.
     filter : array of shape (context_length * width, n)
     padding : array of shape (before + behind, *item), optional
-        The ``before = max(0, -context_start)`` rows in front of every sequence, then the
-        ``behind = max(0, context_start + context_length - 1)`` rows behind it.
+        The ``before = max(0, -context_start)`` rows before every sequence, then the ``behind = max(0, context_start +
+        context_length - 1)`` rows after it.
     context_start : int, optional
         0 is the row itself, -1 the one before. ``-(context_length // 2)`` by default.
     context_length : int
@@ -227,7 +227,7 @@ def row_conv(x: LoDTensor, filter: Dense, /) -> LoDTensor:
     Raises
     ------
     ShapeMismatchError
-        Rows of the filter are not like those of x.
+        Rows of the filter do not fit rows of x.
 
     Examples
     --------

@@ -25,9 +25,9 @@ SEARCH_WORDS = {
 Side = Literal["right", "left"]
 
 
-def room_for(offsets, padded_length, truncate):
+def room_for(offsets, max_length, truncate):
     """Rows of each sequence to keep, and the width of the padded array."""
-    width = check_width(padded_length, "padded_length")
+    width = check_width(max_length, "max_length")
     lengths, longest = load_compiled().measure_lengths(offsets)
     if width is None:
         return lengths, longest
@@ -36,7 +36,7 @@ def room_for(offsets, padded_length, truncate):
     if not truncate:
         s = int(np.argmax(lengths > width))
         raise LoDError(
-            f"sequence {s} has {lengths[s]} rows, more than padded_length = {width}; "
+            f"sequence {s} has {lengths[s]} rows, more than max_length = {width}; "
             "pass a larger one, or truncate=True to cut it"
         )
     return np.minimum(lengths, width), width
@@ -70,21 +70,21 @@ def pad_as(pad, dtype):
     return found.reshape(()) if pad.size == 1 else found
 
 
-def prepare_pad(x, pad_value, padded_length, truncate):
+def prepare_pad(x, pad_value, max_length, truncate):
     """Check ``sequence_pad`` on any device. Returns the type of the values, rows to keep, and the width."""
     dtype = check_values(x.values.dtype, "sequence_pad")
-    kept, width = room_for(x._row_offsets(), padded_length, truncate)
+    kept, width = room_for(x._row_offsets(), max_length, truncate)
     if pad_value is not None:
         check_pad(pad_value, x.values.shape[1:])
     return dtype, kept, width
 
 
-def prepare_pad_grad(x, grad, padded_length, pad_value=None):
+def prepare_pad_grad(x, grad, max_length, pad_value=None):
     """Check its gradients on any device. Returns the type of the values, rows that were kept, and the width."""
     dtype = check_values(x.dtype, "the gradient", floating=True)
     if pad_value is not None:
         check_pad(pad_value, x.values.shape[1:])
-    kept, width = room_for(x._row_offsets(), padded_length, True)
+    kept, width = room_for(x._row_offsets(), max_length, True)
     check_gradient(grad, (len(kept), width, *x.shape[1:]))
     return dtype, kept, width
 
@@ -131,7 +131,7 @@ def sequence_pad(
     pad_value: Dense | None = None,
     /,
     *,
-    padded_length: int | None = None,
+    max_length: int | None = None,
     truncate: bool = False,
     side: Side = "right",
 ) -> tuple:
@@ -140,15 +140,15 @@ def sequence_pad(
     Parameters
     ----------
     x : LoDTensor
-        Of rows ``(*item)``. Paddle's takes one level; here the levels above the innermost stay above both results.
+        Has rows ``(*item)``. Paddle's takes one level; here the outer levels stay above both results.
     pad_value : number, or array of shape (*item,), optional
-        Value of the padding: 0 by default. It has a gradient too.
-    padded_length : int, optional
+        Value of the padding: 0 by default. The padding has a gradient too.
+    max_length : int, optional
         The width; the longest length by default.
     truncate : bool
-        Cut a sequence that is longer than ``padded_length``, which is an error otherwise.
+        Cut a sequence that is longer than ``max_length``, which is an error otherwise.
     side : {"right", "left"}
-        Side of the padding, and of rows that are cut off: behind the rows, or before them.
+        Side of the padding, and of rows that are cut off: after the rows, or before them.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def sequence_pad(
     Raises
     ------
     LoDError
-        A sequence is longer than ``padded_length``.
+        A sequence is longer than ``max_length``.
     ShapeMismatchError, ValueError
         ``pad_value`` is no row of x, or no value of its type.
 
@@ -168,12 +168,12 @@ def sequence_pad(
     (array([[ 1,  2, -1],
            [-1, -1, -1],
            [ 3,  4,  5]]), array([2, 0, 3]))
-    >>> sequence_pad(x, padded_length=2, truncate=True, side="left")[0]
+    >>> sequence_pad(x, max_length=2, truncate=True, side="left")[0]
     array([[1, 2],
            [0, 0],
            [4, 5]])
     """
-    (dtype, kept, width), offsets = prepare_pad(x, pad_value, padded_length, truncate), x.offsets()
+    (dtype, kept, width), offsets = prepare_pad(x, pad_value, max_length, truncate), x.offsets()
     padded = np.zeros((len(kept), width, *x.shape[1:]), dtype)
     if pad_value is not None:
         padded[...] = pad_as(pad_value, dtype)
@@ -184,8 +184,8 @@ def sequence_pad(
 
 
 @sequence_pad.infer_rule
-def _(x, pad_value=None, *, padded_length=None, truncate=False, side="right"):
-    padded = pooled_desc(x, -1, (-1 if padded_length is None else padded_length, *x.dims[1:]))
+def _(x, pad_value=None, *, max_length=None, truncate=False, side="right"):
+    padded = pooled_desc(x, -1, (-1 if max_length is None else max_length, *x.dims[1:]))
     return padded, padded.but(dims=padded.dims[:1], dtype=np.dtype(np.int64))
 
 
@@ -194,7 +194,7 @@ def _(call, grad, _):
     x, pad = (*call.inputs, None)[:2]
     if grad is None:  # only the lengths were asked for
         return None, None
-    kept = {k: call.attrs[k] for k in ("padded_length", "side")}
+    kept = {k: call.attrs[k] for k in ("max_length", "side")}
     by_pad = pad is not None and call.wanted[1] and dtype_of(pad).kind == "f"
     by_x = sequence_pad_grad(x, grad, **kept) if call.wanted[0] else None
     return by_x, sequence_pad_value_grad(x, pad, grad, **kept) if by_pad else None
@@ -202,15 +202,15 @@ def _(call, grad, _):
 
 @op(types=FLOATING)
 def sequence_pad_grad(
-    x: LoDTensor, grad: Dense, /, *, padded_length: int | None = None, side: Side = "right"
+    x: LoDTensor, grad: Dense, /, *, max_length: int | None = None, side: Side = "right"
 ) -> LoDTensor:
     """Return the gradient of ``sequence_pad`` by its sequences: zeros for rows that were cut off.
 
     >>> x = LoDTensor(np.zeros(3), [[1, 2]])
-    >>> sequence_pad_grad(x, np.array([[1.0], [2.0]]), padded_length=1).values
+    >>> sequence_pad_grad(x, np.array([[1.0], [2.0]]), max_length=1).values
     array([1., 2., 0.])
     """
-    dtype, kept, width = prepare_pad_grad(x, grad, padded_length)
+    dtype, kept, width = prepare_pad_grad(x, grad, max_length)
     offsets, result = x.offsets(), np.zeros(x.shape, dtype)
     for s, n in enumerate(kept):
         rows = result[offsets[s] : offsets[s + 1]]
@@ -219,14 +219,14 @@ def sequence_pad_grad(
 
 
 @sequence_pad_grad.infer_rule
-def _(x, grad, *, padded_length=None, side="right"):
+def _(x, grad, *, max_length=None, side="right"):
     inferred_level(x, -1)
     return x
 
 
 @op(like="pad_value", types=FLOATING)
 def sequence_pad_value_grad(
-    x: LoDTensor, pad_value: Dense, grad: Dense, /, *, padded_length: int | None = None, side: Side = "right"
+    x: LoDTensor, pad_value: Dense, grad: Dense, /, *, max_length: int | None = None, side: Side = "right"
 ) -> Dense:
     """Return the gradient of ``sequence_pad`` by the value of the padding: the sum over all of it.
 
@@ -234,7 +234,7 @@ def sequence_pad_value_grad(
     >>> sequence_pad_value_grad(x, np.zeros(1), np.array([[1.0, 2.0], [4.0, 8.0]]))
     array([2.])
     """
-    _, kept, width = prepare_pad_grad(x, grad, padded_length, pad_value)
+    _, kept, width = prepare_pad_grad(x, grad, max_length, pad_value)
     is_pad = np.ones((len(kept), width), bool)
     for s, n in enumerate(kept):
         is_pad[s, place_of(n, width, side)] = False
@@ -250,12 +250,12 @@ def sequence_unpad(x: Dense | LoDTensor, lengths: Dense | LoDTensor, /, *, side:
     Parameters
     ----------
     x : array of shape (sequences, width, *item)
-        A LoDTensor of such rows keeps its levels, above that of the sequences.
+        A LoDTensor of such rows keeps its levels, above the level of the sequences.
     lengths : array of int32 or int64
-        Rows of each sequence that are data, at most ``width``. They may have the levels, as ``sequence_pad`` gives
-        both.
+        Rows of each sequence that are data, at most ``width``. A LoDTensor of lengths has the levels, as from
+        ``sequence_pad``.
     side : {"right", "left"}
-        Side of the padding: behind the rows, or before them.
+        Side of the padding: after the rows, or before them.
 
     Returns
     -------

@@ -42,35 +42,35 @@ def sequence_pool(
 ) -> Dense | LoDTensor:
     """Reduce all rows of every sequence of a level to one row.
 
-    The result keeps the levels above; an outer level is reduced in one pass over the rows
-    ("words straight to articles").
+    The result keeps the outer levels. An outer level is reduced in one pass over the rows, for instance words to
+    articles.
 
     Parameters
     ----------
     x : LoDTensor
     pool : {"sum", "average", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp", "first", "last"}
-        average and mean are one; sqrt is the sum divided by the square root of the length.
+        average and mean are the same; sqrt is the sum divided by the square root of the length.
     pad_value : float
         The result for an empty sequence.
     level : int
         Level of the sequences; the innermost by default.
     return_index : bool
-        With max and min: also return the row (of the whole batch) of the first extreme, int64;
-        -1 for an empty sequence.
+        For max and min: also return the row number (in the whole batch) of the first extreme, int64; -1 for an empty
+        sequence.
     dtype : {"float32", "float64"}, optional
-        The type of the result: float32 for float16 values, whose own type it has by default, float64 for the mean of
-        integers and what else gives them no integer, which is refused otherwise.
+        The type of the result, by default the type of the values. "float32" for float16 values; "float64" for means and
+        other fractions of integers, which raise otherwise.
 
     Returns
     -------
-    array, or LoDTensor when there are levels above; with return_index a tuple with the index.
+    array, or LoDTensor if there are outer levels; with return_index a tuple with the row numbers.
 
     Raises
     ------
     LoDLevelError
         The tensor lacks the level.
     DTypeError
-        The pool is not defined for this type: of integers the mean, sqrt and logsumexp.
+        The pool is not defined for this type, as mean, sqrt and logsumexp for integers.
     ValueError
         ``return_index`` with another pool than max and min.
 

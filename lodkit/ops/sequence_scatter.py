@@ -74,7 +74,7 @@ def sequence_scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /) -> Dense:
     x : array of shape (sequences, n, *item)
         One row per innermost sequence of ids.
     ids : LoDTensor of int32 or int64
-        Of shape ``(rows,)``, each inside ``[0, n)``.
+        Has shape ``(rows,)``, each inside ``[0, n)``.
     updates : LoDTensor
         ``(rows, *item)``, of the structure of ids; an item may have another shape of as many elements, such as (1,).
 

@@ -54,22 +54,22 @@ def sequence_slice(
 ) -> LoDTensor:
     """Take a range of every sequence, or several ranges: ``sequence[start:stop]``.
 
-    sequence_slice of Paddle, which takes offsets and lengths and no negative ones: ``by="lengths", wrap=False``.
+    Paddle's sequence_slice takes offsets and lengths, and no negative numbers: ``by="lengths", wrap=False``.
 
     Parameters
     ----------
     x : LoDTensor
     starts, stops : arrays of int32 or int64, numbers, or LoDTensors, optional
         One per sequence, or one for all. LoDTensors of one level list the ranges of each sequence: any number, in any
-        order; ranges may overlap. By default from the first part, or to the last.
+        order; ranges may overlap. By default a range starts at the first part, and ends after the last.
     by : {"stops", "lengths"}
-        True if ``stops`` are stops or lengths.
+        Meaning of ``stops``: the end of a range, or its length.
     wrap : bool
-        Count negative numbers from the end of their sequence, as NumPy does; else they are out of range.
+        Count negative numbers from the end of their sequence, as NumPy does; otherwise they are out of range.
     clip : bool
         Clip ranges to their sequence, as NumPy's slices do.
     level : int
-        The level of the sequences; the innermost by default. Ranges of an outer level are of whole sequences.
+        The level of the sequences; the innermost by default. Ranges of an outer level select whole sequences.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def sequence_slice(
     Raises
     ------
     RowIndexError
-        A range is not inside its sequence, or stops before it starts, and ``clip`` is not set.
+        A range is not inside its sequence, or its stop is before its start, and ``clip`` is False.
 
     Examples
     --------

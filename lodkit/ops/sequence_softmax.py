@@ -44,7 +44,7 @@ def sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Return the softmax of every sequence of a level, down each column of its items: columns sum to 1.
 
     Shifted by the maximum, so that large numbers do not overflow. A column of only -inf gives 0; k entries of +inf get
-    1/k each; NaN makes its column of the sequence NaN. float16 is computed in float32. sequence_softmax of Paddle.
+    1/k each; NaN makes its column of the sequence NaN. Computation in float16 uses float32. sequence_softmax of Paddle.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -
     Parameters
     ----------
     x : array of shape (sequences, *item), or LoDTensor
-        Of a LoDTensor, the outermost sequences are repeated.
+        For a LoDTensor, the outermost sequences are repeated.
     y : LoDTensor
         Gives its structure only.
     ref_level : int
@@ -79,7 +79,7 @@ def sequence_expand(x: Dense | LoDTensor, y: LoDTensor, /, *, ref_level: int = -
     Returns
     -------
     array, or LoDTensor with the levels of ``x`` where it has some
-        A length of 0 leaves its row or sequence out.
+        A length of 0 removes its row or sequence.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def sequence_expand_as(x: Dense | LoDTensor, y: LoDTensor, /, *, level: int = -1
     Parameters
     ----------
     x : array of shape (sequences, *item), or LoDTensor
-        Of a LoDTensor, the rows; its own structure is ignored.
+        For a LoDTensor, its rows are repeated, and its own structure is ignored.
     y : LoDTensor
         Gives its structure only.
     level : int
@@ -166,7 +166,7 @@ def _(call, grad):
 def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     """Reverse the parts of every sequence of a level: rows in the innermost, whole sequences in an outer one.
 
-    sequence_reverse of Paddle, which takes one level. It is its own gradient, and its own inverse.
+    sequence_reverse of Paddle, which takes one level. The operator is its own gradient, and its own inverse.
 
     Parameters
     ----------
@@ -208,16 +208,17 @@ def _join_sequences(xs, level):
 def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     """Join the i-th sequences of all inputs, for every i.
 
-    sequence_concat of Paddle; its first versions had axis and level, later ones have neither.
+    sequence_concat of Paddle; its first versions had axis and level, later versions have neither.
 
     Parameters
     ----------
     *xs : LoDTensors
-        With one lod_level, number of sequences, item shape and dtype.
+        All have the same lod_level, number of sequences, item shape and dtype.
     axis : int
-        0 joins sequences. Another axis of the values joins the items of each row; all inputs then have one structure.
+        0 joins sequences. Another axis of the values joins the items of each row; all inputs then have the same
+        structure.
     level : int
-        The level of the sequences; the levels above must be the same in all inputs.
+        The level of the sequences; the outer levels must be the same in all inputs.
 
     Returns
     -------
@@ -226,7 +227,7 @@ def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     Raises
     ------
     LoDMismatchError, LoDLevelError, ShapeMismatchError, DTypeError
-        An input does not fit the first; the message names it.
+        An input does not fit the first input; the message names it.
 
     Examples
     --------

@@ -96,7 +96,7 @@ def sequence_enumerate(x: LoDTensor, /, *, win_size: int, pad_value: int = 0) ->
     win_size : int
         The tokens of a window.
     pad_value : int
-        Fills a window behind the end of the innermost sequence.
+        Fills a window after the end of the innermost sequence.
 
     Returns
     -------

@@ -35,7 +35,7 @@ def prepare_grad(on, x, indices):
     if len(indices._row_offsets()) != len(x._row_offsets()) or len(indices.shape) != 1:
         raise LoDMismatchError(
             f"sequence_topk_grad: indices of {len(indices._row_offsets()) - 1} sequences, of shape {indices.shape}, "
-            f"for the {len(x._row_offsets()) - 1} sequences of x; pass those that sequence_topk gave"
+            f"for the {len(x._row_offsets()) - 1} sequences of x; pass the indices that sequence_topk returned"
         )
     return on.integers(indices.values, "indices")
 
@@ -44,7 +44,7 @@ def bad_index(x, indices, numbers, at):
     s = int(indices.segment_ids()[at])
     return RowIndexError(
         f"indices: {numbers[at]} at position {at} is outside [0, {x.lengths()[s]}), the steps of sequence {s}; "
-        "pass those that sequence_topk gave"
+        "pass the indices that sequence_topk returned"
     )
 
 
@@ -175,9 +175,9 @@ def sequence_topk_avg_pooling(
 ) -> LoDTensor:
     """Average the largest elements of each row of matrices that two sequences span, for text matching.
 
-    sequence_topk_avg_pooling of Paddle. Sequence i of x is ``channel_num`` matrices, one after another, with a row per
-    row of the i-th innermost sequence of ``row`` and a column per row of that of ``column``. NaN counts as larger than
-    every number.
+    sequence_topk_avg_pooling of Paddle. Sequence i of x is ``channel_num`` matrices, one after another. A matrix has a
+    row per row of the i-th innermost sequence of ``row``, and a column per row of the i-th of ``column``. NaN counts as
+    larger than every number.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ def sequence_topk_avg_pooling(
     Returns
     -------
     LoDTensor
-        Rows ``(channel_num * len(topks),)``, those of a channel side by side, in the structure of ``row``; 0 without
-        columns.
+        Rows ``(channel_num * len(topks),)``, the numbers of a channel side by side, in the structure of ``row``; 0
+        without columns.
 
     Raises
     ------

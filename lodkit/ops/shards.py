@@ -136,7 +136,7 @@ def lengths_partition(
     Parameters
     ----------
     lengths : vector of int32 or int64
-        They add up to the keys.
+        Their sum is the number of keys.
     keys : vector of int32 or int64
     *data : array of shape (rows, *item)
     num_outputs : int

@@ -67,8 +67,8 @@ def simple_rnn(
     out : LoDTensor
         The states of all steps, in the structure of x.
     last : array of shape (sequences, size), or LoDTensor when there are levels above
-        The state of each sequence after its last step: with ``reverse`` that of its first row. Of an empty sequence it
-        is ``h0``. As h0 of another call it goes on where this one ended.
+        The state of each sequence after its last step: with ``reverse`` the state of its first row. The state of an
+        empty sequence is ``h0``. As h0 of another call it goes on where this one ended.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def simple_rnn_grad(
     reverse: bool = False,
     activation: Activation = "tanh",
 ) -> tuple:
-    """Return the gradients of ``simple_rnn`` by those of its inputs that are not None, from its first result.
+    """Return the gradients of ``simple_rnn`` by its inputs that are not None, from its first result.
 
     ``grad`` and ``grad_last`` are the gradients by the states of all steps and by the last ones.
 

@@ -37,12 +37,12 @@ def smart_decay_adam(
     beta2: float = 0.999,
     epsilon: float = 1e-8,
 ) -> tuple[Dense, ...]:
-    """adam whose rows make up for the steps without gradient when one comes; returns all that changed.
+    """Step by adam; a row makes up for its steps without a gradient when one comes; return changed arrays.
 
-    With k steps since the row's last one, ``moment1 = beta1**k * moment1 + (1 - beta1) * grad``, the same of
-    ``grad**2`` with beta2, and ``param -= lr * (moment1 + m) / (sqrt(moment2) + epsilon)`` where m is the moment
-    before, times ``beta1 * (1 - beta1**(k - 1)) / (1 - beta1)``: the steps that it would have taken alone. Nothing is
-    corrected for moments that start from zeros. Rows without gradient wait. Caffe2's SmartDecaySparseAdam.
+    After k steps since the last step of a row, ``moment1 = beta1**k * moment1 + (1 - beta1) * grad``, and ``moment2``
+    with beta2 and ``grad**2``. Then ``param -= lr * (moment1 + m) / (sqrt(moment2) + epsilon)``. Here m is the old
+    moment, times ``beta1 * (1 - beta1**(k - 1)) / (1 - beta1)``: the sum of the missed steps. Moments that start from
+    zeros are not corrected. Rows without a gradient wait. Caffe2's SmartDecaySparseAdam.
 
     Parameters
     ----------

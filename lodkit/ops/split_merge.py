@@ -104,7 +104,7 @@ def split_lod_tensor(x: Dense | LoDTensor, mask: Dense, /, *, level: int = 0) ->
     Returns
     -------
     out_true, out_false : like x
-        Of a few sequences both may be parts of one new array.
+        For a few sequences, both may be parts of one new array.
 
     Raises
     ------

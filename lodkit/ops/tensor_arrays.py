@@ -36,7 +36,7 @@ def prepare_steps(x, table):
     for level, (found, ranked) in enumerate(zip(x._lod, table._lod, strict=False)):
         if found is not ranked and not np.array_equal(found, ranked):
             raise LoDMismatchError(
-                f"lod_tensor_to_array: level {level} of x has offsets {_format_offsets(found)}, that of the table "
+                f"lod_tensor_to_array: level {level} of x has offsets {_format_offsets(found)}, the table's level "
                 f"{_format_offsets(ranked)}; rank x itself, or a LoDTensor with its lengths"
             )
 
@@ -109,14 +109,14 @@ def lod_tensor_to_array(x: LoDTensor, table: RankTable, /, *, reverse: bool = Fa
     ----------
     x : LoDTensor
     table : RankTable
-        Of the lengths of ``x``: its level is the one that is taken apart.
+        A table of the lengths of ``x``; its level is split into steps.
     reverse : bool
         Step t takes the t-th part from the end of each sequence.
 
     Returns
     -------
     tuple of arrays, or of LoDTensors
-        An element a time step: arrays ``(running, *item)`` if the table ranks the innermost level, else the running
+        An element per time step: arrays ``(running, *item)`` if the table ranks the innermost level, else the running
         sequences' t-th sub-sequences. Empty sequences are in none. Where all are empty, one element without rows.
 
     Raises
@@ -143,7 +143,7 @@ def _(x, table, *, reverse=False):
     level = x.lod_level - table.lod_level - 1
     if level < 0:
         raise LoDLevelError(
-            f"lod_tensor_to_array: x has lod_level {x.lod_level}, the table ranks those of level {table.lod_level}"
+            f"lod_tensor_to_array: x has lod_level {x.lod_level}, the table ranks sequences of level {table.lod_level}"
         )
     return x.but(type=VarType.LOD_TENSOR_ARRAY, dims=(-1, *x.dims[1:]), lod_level=level)
 
@@ -176,7 +176,7 @@ def array_to_lod_tensor(table: RankTable, /, *array: Dense | LoDTensor, reverse:
     Returns
     -------
     LoDTensor
-        With the levels that the table was made of, down to its level, and below those of the elements.
+        With the levels that the table was made of, down to its level, and below them the levels of the elements.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def write_to_array(*array: Dense | LoDTensor, index: int, fill: bool = False) ->
     index : int
         The element that it becomes, or their number, to append it.
     fill : bool
-        An index behind their number is taken too: elements without rows are between.
+        An index past their number is allowed too: elements without rows fill the gap.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def write_to_array(*array: Dense | LoDTensor, index: int, fill: bool = False) ->
     Raises
     ------
     RowIndexError
-        ``index`` is behind the end, without ``fill``; Paddle adds undefined elements.
+        ``index`` is past the end, without ``fill``; Paddle adds undefined elements.
 
     >>> write_to_array(np.array([9]), np.array([1]), np.array([2, 3]), index=1)
     (array([1]), array([9]))
@@ -260,7 +260,7 @@ def read_from_array(*array: Dense | LoDTensor, index: int) -> Dense | LoDTensor:
     *array : arrays or LoDTensors
         The elements of the array.
     index : int
-        Which one, from 0.
+        Position of the element, from 0.
 
     Returns
     -------

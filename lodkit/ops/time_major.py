@@ -21,7 +21,7 @@ LARGER = "pass a larger num_steps"
 
 @op(types=MOVED)
 def pack_rnn_sequence(data: Dense, lengths: Dense, /, *, num_steps: int | None = None) -> Dense:
-    """Put segments side by side, zeros behind the end of short ones. PackRNNSequence of Caffe2.
+    """Put segments side by side, zeros after the end of short segments. PackRNNSequence of Caffe2.
 
     Parameters
     ----------

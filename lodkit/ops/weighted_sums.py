@@ -53,7 +53,7 @@ def _definition_dtype(dtype):
 
 @op(updates=True, types=COMPUTED)
 def scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense) -> Dense:
-    """``data[ids] = weight * data[ids] + w1 * x1 + w2 * x2 ...``, in place; returns the data.
+    """Set ``data[ids] = weight * data[ids] + w1 * x1 + w2 * x2 ...``, in place; return the data.
 
     A row that is listed n times is scaled n times and gets the sum of all its summands, rounded once. Caffe2's
     ScatterWeightedSum; with weights of 1 it is a scatter that adds.

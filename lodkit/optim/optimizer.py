@@ -35,13 +35,13 @@ class Optimizer:
     lr : float, one-element array, or callable
         Learning rate; a callable gets the number of steps done, and returns the rate of the next one.
     states : {"all", "touched"}
-        States are zeros at first, float32 for parameters of float16 and bfloat16. Keep them for all rows, or for those
-        only that ever had a gradient (of SelectedRows, on the CPU): for tables of many rows, few of which are read. The
-        latter takes rules that leave other rows alone, as all do with ``lazy=True``.
+        States are zeros at first, float32 for parameters of float16 and bfloat16. Keep states for all rows, or only for
+        rows that have had a gradient (SelectedRows on the CPU). The latter saves memory if few rows of a large table
+        are read. ``"touched"`` needs an optimizer that leaves other rows alone, as all do with ``lazy=True``.
     master_weights : bool
-        True if parameters of float16 and bfloat16 have a copy in float32, a state, that is stepped and rounded into
-        them, so that steps too small for them add up. What another writes to such a parameter the copy takes over.
-        Gradients may be float32. On the CPU.
+        True to keep a float32 copy, a state, of each float16 and bfloat16 parameter. The copy is updated and rounded
+        into the parameter, so that small steps add up. If other code writes to the parameter, the copy takes those
+        numbers. Gradients may be float32. On the CPU.
     **attrs
         Attributes of the operator. To a ``rounding_seed`` the steps done are added, as no step may repeat one.
 
@@ -123,7 +123,7 @@ class Optimizer:
             Gradients by the names of the parameters, or in their order, as ``Tape.gradient`` returns them. Names,
             kinds, shapes and types of all are checked before the first update.
         missing : {"raise", "skip"}
-            What a gradient gives that is None, or not in the dictionary: an error, or no update of its parameter.
+            Result of a gradient that is None, or not in the dictionary: an error, or no update of its parameter.
         """
         self._check_changed()
         grads, plan = named(grads, [*self._states], missing), []
@@ -159,7 +159,7 @@ class Optimizer:
     def state_dict(self) -> dict[str, Any]:
         """Return the states, by parameter, and the settings that are numbers: what ``lodkit.save`` takes.
 
-        Arrays are those of the optimizer, not copies. Schedules are left out.
+        Arrays are the optimizer's own, not copies. Schedules are left out.
         """
         states = {}
         for name, found in self._states.items():

@@ -47,7 +47,7 @@ def crf_decoding(ops, Emission, Transition, Label=None, Length=None):
         return {"ViterbiPath": _column(ops.crf_decoding(Emission, Transition, label))}
     path = ops.crf_decoding(ops.sequence_unpad(Emission, lengths), Transition, label)
     width = Emission.dims[1] if isinstance(Emission, VarDesc) else values_of(Emission).shape[1]
-    return {"ViterbiPath": ops.sequence_pad(path, padded_length=None if width == -1 else width)[0]}
+    return {"ViterbiPath": ops.sequence_pad(path, max_length=None if width == -1 else width)[0]}
 
 
 @op_type

@@ -42,7 +42,7 @@ def ctc_align(ops, Input, InputLength=None, *, blank=0, merge_repeated=True, pad
     found = ops.ctc_align(x, blank=blank, merge_repeated=merge_repeated)
     inferred = isinstance(x, VarDesc)
     pad, longest = (None, Input.dims[1]) if inferred else (padding_value, values_of(Input).shape[1])
-    out, lengths = ops.sequence_pad(found, pad, padded_length=width(longest))
+    out, lengths = ops.sequence_pad(found, pad, max_length=width(longest))
     return {"Output": out, "OutputLength": _column(lengths)}
 
 

@@ -43,7 +43,7 @@ def row_conv(ops, X, Filter):
 
 @op_type
 def sequence_pad(ops, X, PadValue, *, padded_length=-1):
-    out, length = ops.sequence_pad(X, PadValue, padded_length=width(padded_length))
+    out, length = ops.sequence_pad(X, PadValue, max_length=width(padded_length))
     return {"Out": out, "Length": length}
 
 

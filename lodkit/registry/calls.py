@@ -26,6 +26,7 @@ from .kinds import given_back, numbers_of, unwrapped, views_kept
 from .open_tapes import call_recorded, listeners, note_update, open_tapes
 from .out import call_with_out
 from .tensors import call_on_copies, holds_bfloat16, holds_tensors
+from .usage import rename_attributes
 
 
 class Missing:
@@ -131,7 +132,7 @@ def read_arguments(op, inputs, values, unknown=()):
         count -= 1
     attrs = {name: x for (name, default), x in zip(op._attributes, values, strict=True) if x is not default}
     if unknown:
-        attrs.update(unknown)
+        attrs = rename_attributes(op, attrs | unknown)
     return inputs[:count], attrs
 
 

@@ -126,14 +126,14 @@ class VarDesc:
     type : VarType
     dtype : data-type
     dims : tuple of int
-        -1 where a dimension is unknown. Those of SelectedRows are ``(height, *item)``, never the rows. A
-        LOD_TENSOR_ARRAY has those of its elements, which all have its dtype and its lod_level.
+        -1 where a dimension is unknown. Dimensions of SelectedRows are ``(height, *item)``, never the rows. A
+        LOD_TENSOR_ARRAY has the dimensions of its elements, which all have its dtype and its lod_level.
     lod_level : int
     persistable : bool
         True if it outlives a batch, as a parameter does.
     sequences : tuple of int
-        Number of sequences of each level, outermost first; empty if unknown, as where the rows are. It is no part of
-        the message, nor of what makes descriptions equal.
+        Number of sequences of each level, outermost first; empty if unknown, as where the rows are. The number is no
+        part of the message, and does not count when descriptions are compared.
 
     Examples
     --------
@@ -216,7 +216,7 @@ class VarDesc:
         return self.but(dims=(-1, *self.dims[1:]))
 
     def covers(self, other: VarDesc) -> bool:
-        """True if ``other`` matches this description: -1 matches any dimension, unknown sequences any number."""
+        """Return whether ``other`` matches this description: -1 matches any dimension, unknown sequences any number."""
         same = (self.type, self.dtype, self.lod_level) == (other.type, other.dtype, other.lod_level)
         same = same and (self.sequences == other.sequences or () in (self.sequences, other.sequences))
         dims = zip(self.dims, other.dims, strict=False)

@@ -13,7 +13,7 @@ from ..lod.large import is_size, memory_error
 from .inputs import names_of
 from .kinds import numbers_of
 from .mistakes import explain_mistake
-from .usage import write_call
+from .usage import rename_attributes, write_call
 
 #: Errors of inputs that misfit.
 _MISTAKES = (TypeError, ValueError, AttributeError, NoKernelError)
@@ -39,6 +39,13 @@ def explain(op, inputs, attrs, error):
     if isinstance(error, ValueError) and "inhomogeneous" in text:
         return next(filter(None, (_uneven_error(op, name, x) for name, x in [*attrs.items(), *named])), None)
     return memory_error(op.name, [*attrs.items(), *named], error) if is_size(error) else None
+
+
+def check_keywords(op, attrs):
+    """Return the attributes of a call by their new names; refuse inputs among them."""
+    if misnamed := by_position(op, attrs):
+        raise misnamed
+    return rename_attributes(op, attrs)
 
 
 def by_position(op, attrs):

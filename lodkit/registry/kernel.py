@@ -160,7 +160,7 @@ class Kernel:
 
     def _choose_loops(self, inputs, attrs):
         if not inputs:
-            raise TypeError(f"loops depend on inputs; pass those of a call, or ask {self.op.name}.select(*inputs)")
+            raise TypeError(f"loops depend on inputs; pass the inputs of a call, or ask {self.op.name}.select(*inputs)")
         inputs = (*inputs, *[None] * (len(self.op.inputs) - len(inputs)))
         attrs = {**dict.fromkeys(self.op._needed, 1), **self.op.defaults, **attrs}
         on = self.device_module

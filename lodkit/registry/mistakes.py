@@ -269,7 +269,7 @@ def find_tuple(op, inputs, attrs):
             if inner and len(inner) == len(x):
                 kinds = ", ".join("LoDTensor" if isinstance(part, LoDTensor) else type(part).__name__ for part in x)
                 return (
-                    f"{name} is a tuple ({kinds}), all that an operator with several results returns; pass one of "
+                    f"{name} is a tuple ({kinds}), all results of an operator; pass one of "
                     f"them, {name}[0], or take them apart: first, *others = {name}"
                 )
     return None

@@ -28,7 +28,7 @@ from .catalogue import Registry as Registry
 from .declaring import Types, check_definition, declare_types
 from .derivatives import write_rule
 from .desc import VarDesc, inferred_level, rounded_descs, wide_descs
-from .explaining import by_position
+from .explaining import check_keywords
 from .inputs import accept_inputs, check_count, check_types, label_of, names_of
 from .kernel import Kernel
 from .kernel_table import KernelTable
@@ -144,8 +144,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         """
         from .explanation import explain_plan
 
-        if misnamed := by_position(self, attrs):
-            raise misnamed
+        attrs = check_keywords(self, attrs)
         taken, attrs = self.taken(inputs, attrs)
         self._check_attrs(attrs)
         self._check_needed(attrs)
@@ -159,8 +158,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         """Return the VarDesc (or a tuple of them) of the result, from those of the inputs."""
         if self.infer_function is None:
             raise LodkitError(f"{self.name} has no rule for infer; give it one by @{self.name}.infer_rule, or like=")
-        if misnamed := by_position(self, attrs):
-            raise misnamed
+        attrs = check_keywords(self, attrs)
         check_count(self, descs)
         self._check_attrs(attrs)
         for name, d in zip(self._names(descs), descs, strict=True):
@@ -358,16 +356,16 @@ def op(definition=None, /, *, gradient_of=None, takes=None, returns=None, **kind
     updates : bool or tuple of str
         Inputs are updated in place and returned: the first one for True, or the names of some.
     like : str or tuple of str, optional
-        Input whose description ``infer`` gives to the result, or those of several results. Operators that update give
-        those of what they update. Arrays have no levels, whatever the input has.
+        Input whose description ``infer`` gives to the result, or one input per result. Operators that update give the
+        descriptions of the inputs that they update. Arrays have no levels, whatever the input has.
     gradient_of : Op, optional
-        Operator whose gradient this one computes, by the first of its inputs: from inputs and attributes of the same
-        names, the first result ``out`` and the gradient by it, ``grad``.
+        Operator whose gradient this operator computes, by the first input. Inputs and attributes have the same names;
+        ``out`` is the first result, and ``grad`` the gradient by it.
     types : TypeSet or dict of str to TypeSet, optional
-        Types of the numbers that the first input takes, or those of inputs by name: of ``lodkit.arrays``, ``MOVED`` for
-        what only moves, ``COMPUTED``, ``FLOATING`` or ``INTEGERS``. ``check_values(dtype, name)`` goes by them.
+        Types of numbers of the first input, or of inputs by name. ``lodkit.arrays`` has ``MOVED`` for operators that
+        only move rows, ``COMPUTED``, ``FLOATING`` and ``INTEGERS``. ``check_values(dtype, name)`` goes by them.
     takes : callable, optional
-        ``takes(inputs, attrs)`` makes inputs and attributes of the operator of what a call is given.
+        ``takes(inputs, attrs)`` converts the arguments of a call to inputs and attributes of the operator.
     returns : tuple or callable, optional
         Positions of the results that a call returns, nested as it returns them, as ``(0, (1, 2))``: the others are for
         the gradient, and ``op.full`` returns all. Or ``returns(result, attrs)`` makes of the result what is returned.

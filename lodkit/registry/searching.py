@@ -133,7 +133,7 @@ def search(words: str, most: int = 10) -> Findings:
     Parameters
     ----------
     words : str
-        Words, or parts of them, separated by blanks; upper and lower case are the same. What is found has all of them.
+        Words, or parts of them, separated by blanks; upper and lower case are the same. Results have all of the words.
     most : int
         Names to return at most.
 
@@ -173,7 +173,7 @@ def suggest_names(name, public):
     called = [e for e in entries if _join(name) in map(_join, [*e.words.split(","), e.name.rpartition(".")[2]])]
     if called:
         cased = [entry for entry in called if name in re.findall(r"\w+", f"{entry.words} {entry.name}")]
-        return f"; what does it: {', '.join(f'lodkit.{entry.name}' for entry in (cased or called)[:3])}"
+        return f"; use {', '.join(f'lodkit.{entry.name}' for entry in (cased or called)[:3])}"
     if not near and (found := rank(entries, name, whole=True)):
         return f"; lodkit.search({name!r}) finds {', '.join(f'lodkit.{entry.name}' for entry in found[:3])}"
     near = near or find_nearest(name, public)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from ..base.suggesting import find_nearest
+from ..base.tracebacks import depth_of_caller
 from .catalogue import OPS
 
 #: Attributes by other libraries' names.
@@ -24,7 +26,7 @@ _ELSEWHERE = {
     "n ngram": ("win_size",),
     "padding_index pad_id": ("padding_idx",),
     "fill_value padding_value default_value pad": ("pad_value",),
-    "maxlen max_len total_length padded_length": ("max_length", "padded_length", "target_length"),
+    "maxlen max_len total_length padded_length target_length": ("max_length",),
     "sparse": ("is_sparse",),
     "weight_decay_rate wd l2": ("weight_decay",),
     "n_columns num_cols n_cols width": ("num_columns",),
@@ -52,6 +54,24 @@ _WITHOUT = {
     "device": "operators run where their inputs are",
 }
 _WITHOUT = {name: words for names, words in _WITHOUT.items() for name in names.split()}
+#: Old names of attributes and their new ones, by operator: an old name warns for at least one minor version.
+RENAMED = {
+    "sequence_pad": {"padded_length": "max_length"},
+    "sequence_pad_grad": {"padded_length": "max_length"},
+    "sequence_pad_value_grad": {"padded_length": "max_length"},
+    "lengths_pad": {"target_length": "max_length"},
+}
+
+
+def rename_attributes(op, attrs):
+    """Return the attributes of a call by their new names; an old name warns, and raises beside the new one."""
+    renamed = {old: new for old, new in RENAMED.get(op.name, {}).items() if old in attrs}
+    for old, new in renamed.items():
+        if new in attrs:
+            raise TypeError(f"{op.name} got {old}= and {new}=; {old} is the old name of {new}: pass {new}= alone")
+        message = f"{op.name}: {old} is renamed to {new}; pass {new}={attrs[old]!r:.80}"
+        warnings.warn(message, DeprecationWarning, stacklevel=depth_of_caller())
+    return {renamed.get(name, name): value for name, value in attrs.items()} if renamed else attrs
 
 
 def write_call(op, inputs=None, attrs=""):

@@ -46,29 +46,29 @@ def warmup(
     cache: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> None:
-    """Compile kernels ahead of their first use, those of small batches and of large ones, in and out of the caches.
+    """Compile kernels ahead of their first use, for small and for large batches, in and out of the caches.
 
-    Of ``functools.partial(op, *inputs, **attrs)``, a call that was not made yet, all is compiled that calls with the
-    same types, layouts, columns and attributes take, for any number of rows, ids and sequences: it runs on its inputs
-    as if they were few and many, and writes to none of them. A few sequences make a good example. Of an operator, or
-    its name, the kernels of its examples are compiled: what other numbers of columns, reductions and options need
-    compiles at its first call.
+    ``functools.partial(op, *inputs, **attrs)`` is a call that has not run. Its warm-up compiles everything for calls
+    with the same types, layouts, columns and attributes, for any number of rows, ids and sequences. The call runs on
+    its inputs as small and large calls run, and writes to none of them. A few sequences make a good example. For an
+    operator or its name, the kernels of its small examples are compiled. Other numbers of columns, reductions and
+    options compile at their first call.
 
-    With an empty cache an operator takes up to 7 seconds of a core, all of them some minutes; what is cached on disk is
-    only loaded. Other threads should make no calls meanwhile: their sums may be rounded in another way.
+    With an empty cache an operator takes up to 7 seconds of a core, and all operators some minutes. Code that is cached
+    on disk is only loaded. Other threads should make no calls meanwhile: their sums may be rounded in another way.
 
     Parameters
     ----------
     ops : str, Op, functools.partial of an Op, or sequence of them, optional
         Operators, their names, or calls on the CPU; all operators by default.
     dtypes : dtype or sequence of dtypes
-        Types of values in the examples of operators; those that an operator refuses are skipped.
+        Types of values in the examples of operators; types that an operator refuses are skipped.
     gradients : bool
         Compile what a tape takes for the gradients of calls, too.
     cache : path, optional
-        A directory to be shipped, as in an image: it gets this code, and all other compiled code that this process has
-        used, for every user to read. With ``LODKIT_CACHE_DIR`` set to it, processes on CPUs of the same kind, of root
-        or of the user that wrote it or any other user where root did, compile nothing of it and write nothing.
+        A directory to ship, for instance in an image. All compiled code that this process has used is written to it,
+        for every user to read. Set ``LODKIT_CACHE_DIR`` to the directory: processes on CPUs of the same kind then
+        compile and write nothing. The processes must belong to the user that wrote it, or to any user if root wrote it.
     progress : bool, optional
         Write to stderr how many operators there are, what is compiled, how long it took, and how long the rest will
         take at that rate. By default where stderr is a terminal.
@@ -76,8 +76,8 @@ def warmup(
     Raises
     ------
     KeyError, TypeError
-        What is no name of an operator, no operator or call of one, or no data type of values. Nothing was compiled
-        then. A call that is wrong raises what it would raise.
+        An item is no name of an operator, no operator and no call; or a data type is not for values. Nothing was
+        compiled then. A call that is wrong raises what it would raise.
     OSError
         The directory cannot be written to.
 

@@ -126,13 +126,13 @@ def parameter(x: T) -> T:
     Parameters
     ----------
     x : array, list, LoDTensor or SelectedRows
-        Of floating numbers, bfloat16 too. Values of a LoDTensor and the value of SelectedRows become parameters. Arrays
-        on a GPU are returned as they are: tapes record operators of them, and take them as sources.
+        An array of floating numbers, bfloat16 too. Values of a LoDTensor and the value of SelectedRows become
+        parameters. Arrays on a GPU are returned as they are: tapes record operators of them, and take them as sources.
 
     Returns
     -------
     numpy.ndarray, LoDTensor or SelectedRows
-        Of a subclass of ndarray; itself if it is a parameter.
+        An array of a subclass of ndarray; ``x`` itself if it is a parameter.
 
     Raises
     ------

@@ -97,8 +97,8 @@ class Tape:
         Parameters
         ----------
         x : numpy.ndarray, LoDTensor or SelectedRows
-            Of floating numbers; shares its memory with the result, and is the source to ask for. A gradient is refused
-            if it was changed since.
+            An array of floating numbers; shares its memory with the result, and is a source for ``gradient``. A
+            gradient is refused if it was changed since.
 
         Examples
         --------
@@ -142,7 +142,7 @@ class Tape:
         output_gradients : array or list of arrays, optional
             Gradients of ``target``; ones by default.
         unconnected : {"raise", "none", "zero"}
-            What a source without a path to the target gives: an error, None, or zeros.
+            Result for a source without a path to the target: an error, None, or zeros.
 
         Returns
         -------
@@ -152,9 +152,9 @@ class Tape:
         Raises
         ------
         LodkitError
-            A source is a plain array, or has no path to the target; an operator on the path has no gradient, or its
-            gradient would read numbers that were overwritten since; the target is not of this tape, or depends on a
-            view of a source. The message names the source or the operator.
+            A source is a plain array, or has no path to the target. An operator on the path has no gradient, or its
+            gradient needs overwritten numbers. The target is not of this tape, or depends on a view of a source. The
+            message names the source or the operator.
         """
         check_unconnected(unconnected)
         arguments = aligned_arguments(target, sources, output_gradients)

@@ -175,7 +175,7 @@ def test_files_that_rank_0_does_not_see(tmp_path, monkeypatch):
 def test_drafts_are_no_checkpoints_and_are_removed(tmp_path):
     with pytest.raises(CheckpointError, match="there is no such directory"):
         Checkpoint(tmp_path / "nowhere")
-    none = "no checkpoint is there; give the directory that was given to save"
+    none = "no checkpoint in the directory; pass the directory of save"
     with pytest.raises(NoCheckpointError, match=none):
         Checkpoint(tmp_path)
     for error in load_errors(tmp_path, 3):

@@ -71,7 +71,7 @@ def test_what_moves_comes_out_as_awkward_and_polars_give_it(column):
 
 def test_padded_columns_come_out_as_awkward_gives_them(column):
     dtype, arrow = column
-    padded, lengths = lodkit.sequence_pad(LoDTensor.from_arrow(arrow), padded_length=4)
+    padded, lengths = lodkit.sequence_pad(LoDTensor.from_arrow(arrow), max_length=4)
     expected = ak.to_numpy(ak.fill_none(ak.pad_none(awkward_of(arrow), 4, clip=True), np.zeros(1, dtype)[0]))
     assert (padded.dtype, expected.dtype) == (dtype, dtype)
     np.testing.assert_array_equal(padded, expected)

@@ -29,10 +29,10 @@ UNPACKS = [
     ((reals(0, 3), vector()), {}),
 ]
 PADS = [
-    ((reals(5, 3), vector(3, 0, 2)), {"target_length": 4, "pad_value": -1.0}),
-    ((array(3, dtype=np.int32), vector(1, 2)), {"target_length": 2}),
-    ((reals(4, 2, 2), vector(3, 1)), {"target_length": 3}),
-    ((reals(0, 2), vector()), {"target_length": 3}),
+    ((reals(5, 3), vector(3, 0, 2)), {"max_length": 4, "pad_value": -1.0}),
+    ((array(3, dtype=np.int32), vector(1, 2)), {"max_length": 2}),
+    ((reals(4, 2, 2), vector(3, 1)), {"max_length": 3}),
+    ((reals(0, 2), vector()), {"max_length": 3}),
 ]
 
 

@@ -10,18 +10,18 @@ from ._make import array, ragged, reals, vector
 
 PADS = [
     ((ragged([2, 0, 3, 1], item=(3,)), reals(3)), {}),
-    ((ragged([0, 4, 0], item=(2, 2)),), {"padded_length": 5, "side": "left"}),
-    ((ragged([3, 0, 1, 5], item=()), -1.5), {"padded_length": 3, "truncate": True}),
-    ((ragged([3, 1, 2], item=(2,)), reals(2)), {"padded_length": 2, "truncate": True, "side": "left"}),
+    ((ragged([0, 4, 0], item=(2, 2)),), {"max_length": 5, "side": "left"}),
+    ((ragged([3, 0, 1, 5], item=()), -1.5), {"max_length": 3, "truncate": True}),
+    ((ragged([3, 1, 2], item=(2,)), reals(2)), {"max_length": 2, "truncate": True, "side": "left"}),
     ((ragged([2, 0, 1], [2, 1, 3], item=(2,)), reals(1)), {"side": "left"}),
-    ((ragged([1, 1], [0, 2], [3, 1], item=()),), {"padded_length": 4}),
+    ((ragged([1, 1], [0, 2], [3, 1], item=()),), {"max_length": 4}),
     ((ragged([4, 1], item=(64,), dtype=np.float32), reals(64, dtype=np.float32)), {}),
     ((ragged([2, 3], dtype=np.float16, item=(3,)), np.inf), {"side": "left"}),
-    ((ragged([1, 3], dtype=np.int64, item=()), 7), {"padded_length": 4, "side": "left"}),
+    ((ragged([1, 3], dtype=np.int64, item=()), 7), {"max_length": 4, "side": "left"}),
     ((ragged([2, 1], dtype=np.int32, item=(1,)), vector(-3.0, dtype=np.float64)), {}),
-    ((ragged([0, 0], item=(2,)), reals()), {"padded_length": 2}),
+    ((ragged([0, 0], item=(2,)), reals()), {"max_length": 2}),
     ((ragged([], item=(2,)),), {}),
-    ((ragged([2], item=(2,)),), {"padded_length": 0, "truncate": True}),
+    ((ragged([2], item=(2,)),), {"max_length": 0, "truncate": True}),
 ]
 UNPADS = [
     ((reals(3, 3, 2), vector(3, 0, 2)), {}),

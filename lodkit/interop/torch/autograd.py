@@ -20,6 +20,7 @@ from ...base.errors import LodkitError
 from ...base.tracebacks import shorten
 from ...lod import LoDTensor, SelectedRows
 from ...registry.open_tapes import Call, no_grad
+from ...registry.usage import RENAMED, rename_attributes
 from . import library
 from .operands import CONSTANT, PLAIN_FRAME, array, cut, cut_results, join_frames, keep_constants, take_inputs, tensor
 
@@ -55,7 +56,7 @@ def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
     Returns
     -------
     callable
-        Of the operator's inputs and attributes. Tensors, LoDTensors and SelectedRows over tensors, jagged nested and
+        Takes the operator's inputs and attributes. Tensors, LoDTensors and SelectedRows over tensors, jagged nested and
         sparse COO tensors may require grad; arrays, lists and None are constants.
 
     Raises
@@ -76,10 +77,12 @@ def differentiable(op: Op[P, Any]) -> Callable[P, Any]:
         return _functions[op]
     if op.gradient_rule is None:
         raise LodkitError(f"{op.name} has no gradient; call lodkit.{op.name} with tensors that do not require grad")
-    adapted, compiled = op.full is not op, library.overload(op)
+    adapted, compiled, is_renamed = op.full is not op, library.overload(op), op.name in RENAMED
     unsaved = None if op.reads_outputs else library.Unsaved(op)
 
     def function(*inputs, **attrs):
+        if is_renamed:
+            attrs = rename_attributes(op, attrs)
         if adapted:
             inputs, attrs = op.taken(inputs, attrs)
         if torch.compiler.is_compiling():

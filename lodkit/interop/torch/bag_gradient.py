@@ -59,9 +59,10 @@ class Part(typing.NamedTuple):
 class BagGradient(torch.Tensor):
     """The gradient of the table of ``EmbeddingBag(..., fused=True)``, kept as ids and the gradient of the bags.
 
-    The optimizers of ``lodkit.interop.torch.optim`` update the table by it in one pass, without a row for every id. It
-    adds to other gradients (accumulation, shared tables), is scaled, detached, cloned and zeroed, and has a norm, so
-    that ``clip_grad_norm_`` works. Other functions of PyTorch raise: they would need rows, which ``to_sparse`` gives.
+    The optimizers of ``lodkit.interop.torch.optim`` update the table by it in one pass, without a row for every id.
+    BagGradients add to other gradients (accumulation, shared tables), are scaled, detached, cloned and zeroed, and has
+    a norm, so that ``clip_grad_norm_`` works. Other functions of PyTorch raise: they would need rows, which
+    ``to_sparse`` gives.
 
     Examples
     --------
@@ -85,17 +86,17 @@ class BagGradient(torch.Tensor):
 
     @classmethod
     def of(cls, shape, bags, grad, weights, pool):
-        """The gradient of one backward, of ids that nobody writes.
+        """Make the gradient of one backward, of ids that no code writes.
 
-        Weights and the bags' gradient are copied: a step may come much later, and PyTorch may add to the gradient's
-        memory where another leaf shares it.
+        Weights and the gradient of the bags are copied, because a step may come much later. PyTorch may add to the
+        gradient's memory if another leaf shares it.
         """
         copied, grad = None if weights is None else np.array(weights), grad.detach().clone()
         bags = LoDTensor._wrap(bags._values, bags._lod[-1:])
         return cls._make(shape, grad.dtype, [Part.of(bags, grad, copied, pool)])
 
     def selected_rows(self) -> SelectedRows:
-        """The same gradient as SelectedRows: a row for each id, of all backwards, not merged; halves in float32."""
+        """Return the gradient as SelectedRows: a row for each id, of all backwards, not merged; halves in float32."""
         bags, grad, weights, pool = self.joined()
         weights = None if weights is None else upcast(weights)
         return embedding_bag_grad(_like(self), bags, upcast(grad), weights, pool=pool)
@@ -104,15 +105,15 @@ class BagGradient(torch.Tensor):
         raise NotImplementedError("the gradient of a fused EmbeddingBag has no memory to share; call zero_grad() first")
 
     def to_sparse(self) -> torch.Tensor:  # type: ignore[override]
-        """The same gradient as a sparse COO tensor, not coalesced."""
+        """Return the gradient as a sparse COO tensor, not coalesced."""
         return self.selected_rows().to_torch().to(self.dtype)
 
     def to_dense(self) -> torch.Tensor:  # type: ignore[override]
-        """The same gradient as a tensor of the table's shape."""
+        """Return the gradient as a tensor of the table's shape."""
         return torch.from_numpy(self.selected_rows().to_dense()).to(self.dtype)
 
     def joined(self):
-        """Bags, their gradient, weights and pool, of all backwards together: what ``embedding_bag_<rule>`` takes."""
+        """Join bags, their gradient, weights and pool of all backwards: the inputs of ``embedding_bag_<rule>``."""
         parts = self.parts or (Part.of_rows([], torch.empty((0, *self.shape[1:]), dtype=self.dtype)),)
         if len(parts) == 1:
             return parts[0].bags, parts[0].array(), parts[0].weights, parts[0].pool

@@ -27,8 +27,8 @@ def collate(batch: Sequence[Any]) -> Any:
     Returns
     -------
     LoDTensor, torch.Tensor, tuple or dict
-        Sequences as a LoDTensor over a tensor, a level for each depth of lists; numbers, scalar arrays and scalar
-        tensors (labels) as a tensor, texts as a list; tuples and dictionaries field by field.
+        Sequences become a LoDTensor over a tensor, with a level for each depth of lists. Numbers, scalar arrays and
+        scalar tensors (labels) become a tensor, texts a list. Tuples and dictionaries are converted field by field.
 
     Raises
     ------

@@ -98,7 +98,7 @@ include_last_offset, padding_idx, device, dtype
 
     @classmethod
     def from_pretrained(cls, embeddings: torch.Tensor, *args: Any, fused: bool = False, **kwargs: Any) -> Self:
-        """As PyTorch's; ``fused`` as in the constructor."""
+        """Make a module from a table, as PyTorch does; ``fused`` as in the constructor."""
         made: Any = super().from_pretrained(embeddings, *args, **kwargs)
         made.fused, made.sparse = fused, made.sparse or fused
         made._check()

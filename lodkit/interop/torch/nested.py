@@ -76,7 +76,7 @@ def from_nested(kind, nested):
             "LoDTensor.from_torch"
         )
     if nested.lengths() is not None:
-        raise LoDError("the nested tensor has holes (lengths beside offsets); call .contiguous() before from_torch")
+        raise LoDError("the nested tensor has holes (lengths and offsets); call .contiguous() before from_torch")
     return wrap_values(kind, nested.values(), _levels.from_offsets([integers(nested.offsets())]))
 
 
@@ -179,15 +179,15 @@ def keyed(tensors: Mapping[str, LoDTensor], weights: Mapping[str, LoDTensor] | N
     Parameters
     ----------
     tensors : dict of str to LoDTensor
-        Of one level each; batches may differ from key to key.
+        LoDTensors of one level each; batches may differ from key to key.
     weights : dict of str to LoDTensor, optional
         A number for each value, in the same structure.
 
     Returns
     -------
     Keyed
-        A named tuple: keys, values and weights of all keys, one after another (copies), lengths of int64, and, where
-        the batches differ, their sizes as ``stride_per_key_per_rank``; the other arguments are None.
+        A named tuple: keys, values and weights of all keys, one after another (copies), and lengths of int64. If
+        batches differ, it has their sizes as ``stride_per_key_per_rank``; the other arguments are None.
 
     Raises
     ------

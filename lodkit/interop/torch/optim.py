@@ -47,13 +47,13 @@ class Optimizer(torch.optim.Optimizer):
     params : iterable of parameters, of (name, parameter), or of groups
         On the CPU or a GPU, of floating numbers.
     lr : float
-        Learning rate; PyTorch's schedulers change that of the groups.
+        Learning rate; PyTorch's schedulers change the rate of each group.
     master_weights : bool
-        True if parameters of float16 and bfloat16 have a copy in float32, a state, that is stepped and rounded into
-        them, so that steps too small for them add up. On the CPU.
+        True to keep a float32 copy, a state, of each float16 and bfloat16 parameter. The copy is updated and rounded
+        into the parameter, so that small steps add up. On the CPU.
     **attrs
         Attributes of the operator, as in ``lodkit.optim``; groups may have their own. ``lazy=True`` updates, by a
-        sparse gradient, only its rows, as SparseAdam does; without it the numbers are those of the dense gradient.
+        sparse gradient, only its rows, as SparseAdam does; without it the result equals the dense gradient's.
     """
 
     rule: type[_rules.Optimizer]
@@ -82,7 +82,7 @@ class Optimizer(torch.optim.Optimizer):
 
     @surface
     def add_param_group(self, param_group):
-        """As PyTorch's; an attribute that the rule has not is refused."""
+        """Add a group, as PyTorch does; an attribute that the optimizer lacks raises."""
         if isinstance(param_group, dict):
             self._refuse_unknown([name for name in param_group if name not in _OTHERS])
         super().add_param_group(param_group)

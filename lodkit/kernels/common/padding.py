@@ -40,10 +40,8 @@ def unpack_segments_grad(on, data, lengths, grad, /, *, max_length, out=None):
 
 
 @ops.lengths_pad.kernel("cpu", "cuda")
-def lengths_pad(on, data, lengths, /, *, target_length, pad_value, out=None):
-    dtype, offsets, width = ops.prepare_packed(
-        on, data, lengths, "lengths_pad", target_length, "target_length", ops.LONGER
-    )
+def lengths_pad(on, data, lengths, /, *, max_length, pad_value, out=None):
+    dtype, offsets, width = ops.prepare_packed(on, data, lengths, "lengths_pad", max_length, "max_length", ops.LONGER)
     pad = ops.pad_of(pad_value, dtype) if pad_value else 0
     out = on.output(((len(offsets) - 1) * width, *data.shape[1:]), dtype, out, data)
     on.copy_runs(data, offsets, width, out, pad)

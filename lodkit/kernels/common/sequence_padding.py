@@ -12,8 +12,8 @@ from .padded_runs import copy_slots, flat, pads_of
 
 
 @ops.sequence_pad.kernel("cpu", "cuda")
-def sequence_pad(on, x: LoDTensor, pad_value, /, *, padded_length, truncate, side, out=None):
-    dtype, kept, width = ops.prepare_pad(x, pad_value, padded_length, truncate)
+def sequence_pad(on, x: LoDTensor, pad_value, /, *, max_length, truncate, side, out=None):
+    dtype, kept, width = ops.prepare_pad(x, pad_value, max_length, truncate)
     values = x.values
     pad = 0 if pad_value is None else on.sequence_padding.pads(pad_value, values, dtype)
     out = on.output((len(kept), width, *values.shape[1:]), dtype, out, values)
@@ -23,8 +23,8 @@ def sequence_pad(on, x: LoDTensor, pad_value, /, *, padded_length, truncate, sid
 
 
 @ops.sequence_pad_grad.kernel("cpu", "cuda")
-def sequence_pad_grad(on, x: LoDTensor, grad, /, *, padded_length, side, out=None):
-    dtype, kept, width = ops.prepare_pad_grad(x, grad, padded_length)
+def sequence_pad_grad(on, x: LoDTensor, grad, /, *, max_length, side, out=None):
+    dtype, kept, width = ops.prepare_pad_grad(x, grad, max_length)
     out = on.output(x.shape, dtype, out, x.values)
     runs, slots = copy_slots(width, x._row_offsets(), kept, side)
     on.copy_runs(flat(grad), runs, slots, out)
@@ -32,8 +32,8 @@ def sequence_pad_grad(on, x: LoDTensor, grad, /, *, padded_length, side, out=Non
 
 
 @ops.sequence_pad_value_grad.kernel("cpu", "cuda")
-def sequence_pad_value_grad(on, x: LoDTensor, pad_value, grad, /, *, padded_length, side):
-    _, kept, width = ops.prepare_pad_grad(x, grad, padded_length, pad_value)
+def sequence_pad_value_grad(on, x: LoDTensor, pad_value, grad, /, *, max_length, side):
+    _, kept, width = ops.prepare_pad_grad(x, grad, max_length, pad_value)
     grad = grad if native(grad.dtype) in VALUE_TYPES else on.convert(grad, np.dtype(np.float64))
     pads = pads_of(kept, width, side)
     # Halves are rounded once: columns that overflow may add up to little.

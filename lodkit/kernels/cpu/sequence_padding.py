@@ -35,9 +35,9 @@ def _fill_slots(source: Bytes, offsets: Numbers, lengths: Numbers, width: int, o
 
 
 @ops.sequence_pad.kernel("cpu")
-def pad_few_sequences(x: FewSequences, pad_value: None, /, *, padded_length, truncate, side: Literal["right"]):
+def pad_few_sequences(x: FewSequences, pad_value: None, /, *, max_length, truncate, side: Literal["right"]):
     (values, offsets), dtype = x, x[0].dtype
-    lengths, width = ops.room_for(offsets, padded_length, truncate)
+    lengths, width = ops.room_for(offsets, max_length, truncate)
     if not 0 < lengths.size * width * values.size < FEW_MULTIPLE * settings.parallel_from * len(values):
         return NotImplemented
     out = np.empty((lengths.size, width, *values.shape[1:]), dtype)

@@ -44,11 +44,11 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
 
     Notes
     -----
-    Arrays are called by their keys, joined by ``/``. Of a LoDTensor ``batch`` these are ``batch/values`` and the
-    offsets ``batch/lod0``, ``batch/lod1`` ..., outermost first; of SelectedRows ``grad/rows`` and ``grad/value``; of
-    Features ``x/lengths``, ``x/keys``, ``x/values_lengths``, ``x/values`` and ``x/map_keys``. A value that is not in a
+    Arrays are called by their keys, joined by ``/``. A LoDTensor ``batch`` has ``batch/values`` and the offsets
+    ``batch/lod0``, ``batch/lod1`` ..., outermost first. SelectedRows have ``grad/rows`` and ``grad/value``. Features
+    have ``x/lengths``, ``x/keys``, ``x/values_lengths``, ``x/values`` and ``x/map_keys``. A value that is not in a
     dictionary has the same names without a key: ``values``, ``lod0``. Tensors are saved as arrays, without their
-    gradients; bfloat16, also of arrays of ml_dtypes, as such in a .safetensors file and as float32 in an .npz.
+    gradients. A .safetensors file holds bfloat16, also of arrays of ml_dtypes; an .npz file holds it as float32.
 
     Examples
     --------
@@ -73,11 +73,11 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
 
 @surface
 def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
-    """Load what ``save`` wrote. Of a file by another program, load its arrays, in a dictionary.
+    """Load what ``save`` wrote. Load a file by another program as a dictionary of its arrays.
 
     Arrays come back as NumPy arrays: bfloat16 as ml_dtypes.bfloat16, or without that package as float32, exactly.
-    Nothing is unpickled, and no memory is taken for sizes that the file declares but does not have; compressed arrays
-    that would take more than 256 MiB, and 100 times the size of the file, are refused.
+    Nothing is unpickled, and no memory is allocated for sizes that the file declares but does not have. Compressed
+    arrays that would take more than 256 MiB, and 100 times the size of the file, raise.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def _check_above(name, first, x, i, kept, why):
         if a is not b and not are_equal(a, b):
             at = int(np.argmax(np.diff(a) != np.diff(b)))
             raise LoDMismatchError(
-                f"{name}: {why}, so level {level} must be that of input 0; "
+                f"{name}: {why}, so level {level} must equal the level of input 0; "
                 f"sequence {at} of input {i} has length {b[at + 1] - b[at]}, of input 0 {a[at + 1] - a[at]}"
             )
 
