@@ -15,7 +15,7 @@ import numpy as np
 from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
 from ....jit.tuning import tuning
-from ....lod.packed_rows import PARAMS_BYTES
+from ....lod.packed_rows import CODE_BITS, PARAMS_BYTES
 from .row_access import (
     FIRST_LEVEL,
     NO_PREFETCH,
@@ -56,6 +56,12 @@ def weight_of(weights, start, stop):
     return result
 
 
+@jitable
+def weight_of_packed(weights, start, stop):
+    """Sum the weights of a segment of packed rows, beside which their scales stand."""
+    return weight_of(weights[0], start, stop)
+
+
 @jitable(nrt=False)
 def has_bad_id(ids, start, stop, height):
     """Whether some ids are no rows: a loop that LLVM vectorises. As unsigned numbers negative ids are huge.
@@ -87,7 +93,7 @@ def state_of(too_long, bad):
 
 @functools.cache
 def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
-    """Kernel of a reducer that adds up, or multiplies; of packed rows, whose columns have so many ``bits``, sums.
+    """Kernel of a reducer that adds up, or multiplies; of packed rows, in ``bits`` or a format of float8, sums.
 
     A block of rows is summed in the type of the values, more of them in double precision. Segments of one block, the
     usual case, have a loop without calls, around which its registers would be spilled. Longer ones are reduced in their
@@ -96,9 +102,10 @@ def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
     (znver5).
     """
     reducer, bound, rows_left = REDUCERS[reduce], bound_row(gather), rows_left_by(gather)
-    step, zero, each = simd.STEPS[reducer.step], reducer.start, 8 // bits if bits else 1
+    step, zero, each = simd.STEPS[reducer.step], reducer.start, 8 // CODE_BITS[bits] if bits else 1
     lanes_of, add_row = packed_row_adder(bits, width, weighted) if bits else row_adder(step, width, weighted)
-    lanes_read = width * bits // 8 + PARAMS_BYTES[bits] if bits else width
+    weight = weight_of_packed if bits else weight_of
+    lanes_read = width * CODE_BITS[bits] // 8 + PARAMS_BYTES[bits] if bits else width
     row_of, narrow = access(lanes_read, gather, prefetch), lanes_read <= (NARROW_BYTES if bits else NARROW)
     single = tuning.single_rows_ahead if prefetch.again and narrow else 0
     single_row_of = access(lanes_read, gather, Prefetch(FIRST_LEVEL) if single else prefetch)
@@ -119,7 +126,7 @@ def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
     @inline_without_nrt
     def weigh(weights, start, stop, divisor):
         """The weight of a segment, which divides its total."""
-        return weight_of(weights, start, stop) if weighted and divisor != Divisor.NOTHING else float(stop - start)
+        return weight(weights, start, stop) if weighted and divisor != Divisor.NOTHING else float(stop - start)
 
     @inline_without_nrt
     def put(out, s, j, total):
