@@ -25,7 +25,7 @@ from . import representation
 from .calls import MISSING, make_call
 from .catalogue import OPS
 from .catalogue import Registry as Registry
-from .declaring import Types, check_definition, declare_types
+from .declaring import Parts, Types, check_definition, declare_types
 from .derivatives import write_rule
 from .desc import VarDesc, inferred_level, rounded_descs, wide_descs
 from .explaining import by_position
@@ -64,6 +64,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         updates: bool | tuple[str, ...] = False,
         like: str | tuple[str, ...] | None = None,
         types: Types = None,
+        parts: Parts = None,
     ) -> None:
         functools.update_wrapper(self, definition)
         self.definition, self.name = definition, definition.__name__
@@ -75,7 +76,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self.inputs = {p.name: kinds_of(hints.get(p.name, Dense)) for p in positional}
         self.rowwise = frozenset(self.inputs if rowwise is True else rowwise or ())
         self.updates = frozenset([*self.inputs][:1] if updates is True else updates or ())
-        self.types = declare_types(self.name, [*self.inputs], types)
+        self.types, self._parts = declare_types(self.name, [*self.inputs], types, parts), parts
         self._updated = tuple(i for i, name in enumerate(self.inputs) if name in self.updates)
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
         self.required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in positional)
@@ -167,7 +168,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
             if not (isinstance(d, VarDesc) or (d is None and type(None) in self.inputs[name])):
                 raise TypeError(f"{self.name}.infer: {name} must be a VarDesc, got {type(d).__name__}; VarDesc.of(...)")
         self._check_needed(attrs)
-        check_types(self, descs)
+        check_types(self, descs, attrs)
         result = self._inferred(descs, attrs)
         rows = (d for name, d in zip(self.inputs, descs, strict=False) if name in self.rowwise and d is not None)
         like = max(rows, key=operator.attrgetter("lod_level"), default=None)
@@ -329,6 +330,7 @@ def op(
     like: str | tuple[str, ...] | None = None,
     gradient_of: Op | None = None,
     types: Types = None,
+    parts: Parts = None,
     takes: Callable[..., Any] | None = None,
     returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Op[P, T]: ...
@@ -342,6 +344,7 @@ def op(
     like: str | tuple[str, ...] | None = None,
     gradient_of: Op | None = None,
     types: Types = None,
+    parts: Parts = None,
     takes: Callable[..., Any] | None = None,
     returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Callable[[Callable[P, T]], Op[P, T]]: ...
@@ -366,6 +369,9 @@ def op(definition=None, /, *, gradient_of=None, takes=None, returns=None, **kind
     types : TypeSet or dict of str to TypeSet, optional
         Types of the numbers that the first input takes, or those of inputs by name: of ``lodkit.arrays``, ``MOVED`` for
         what only moves, ``COMPUTED``, ``FLOATING`` or ``INTEGERS``. ``check_values(dtype, name)`` goes by them.
+    parts : callable, optional
+        ``parts(inputs, attrs)`` names each input of an operator that takes any number, of several sorts: ``types`` goes
+        by these names.
     takes : callable, optional
         ``takes(inputs, attrs)`` makes inputs and attributes of the operator of what a call is given.
     returns : tuple or callable, optional
