@@ -24,7 +24,7 @@ def _check_steps(ids, scores):
         takes = beam_search_decode.types
         if x.values.dtype not in takes["ids"] or y.values.dtype not in takes["scores"]:
             raise DTypeError(
-                f"beam_search_decode: ids and scores of step {t} are {x.values.dtype} and {y.values.dtype}, they must be "
+                f"beam_search_decode: ids and scores of step {t} are {x.values.dtype} and {y.values.dtype}, must be "
                 f"{takes['ids'].words} and {takes['scores'].words}; pass the ids of all steps, then the scores of as "
                 "many: beam_search_decode(*ids, *scores, ...)"
             )

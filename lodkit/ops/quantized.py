@@ -114,18 +114,17 @@ def bytes_of(inputs, attrs, at):
 
     A scale that they have is input ``at``. An array in float8 is taken as PackedRows of it.
     """
-    rows, bits = inputs[0] if inputs else None, attrs.get("bits")
-    if type(rows) is PackedRows:
-        known, scale = rows._bits, rows._scale
-        if bits is not None and bits != known:
-            packed = f"{known} bits" if known not in FLOAT8 else known
-            raise ValueError(f"rows are packed in {packed}, and read in {bits!r:.80}; leave bits out")
-        if scale is not None and inputs[at : at + 1] not in ((), (None,)):
-            raise ValueError("rows are PackedRows with a scale, and scale is given; leave scale out")
+    if inputs and type(rows := inputs[0]) is PackedRows:
+        known, asked, scale = rows._bits, attrs.get("bits"), rows._scale
+        if asked is not None and asked != known:
+            packed = known if known in FLOAT8 else f"{known} bits"
+            raise ValueError(f"rows are packed in {packed}, and read in {asked!r:.80}; leave bits out")
         attrs["bits"], inputs = known, (rows._values, *inputs[1:])
         if scale is not None:
+            if inputs[at : at + 1] not in ((), (None,)):
+                raise ValueError("rows are PackedRows with a scale, and scale is given; leave scale out")
             inputs = *inputs[:at], *[None] * (at - len(inputs)), scale
-    elif hasattr(rows, "dtype") and bits in (None, *FLOAT8):
+    elif inputs and hasattr(rows, "dtype") and (bits := attrs.get("bits")) in (None, *FLOAT8):
         values, attrs["bits"] = bytes_of_float8(rows, bits)
         inputs = values, *inputs[1:]
     return inputs, attrs
@@ -248,18 +247,21 @@ def quantize_rows(
             words, scale = quantize_to_float8(x, bits, per)
             return words.reshape(shape), scale if per == "table" else scale.reshape(shape[:-1])
         low, high = (x.min(axis=1), x.max(axis=1)) if x.shape[1] else np.zeros((2, len(x)), np.float32)
+        width = CODE_BITS[bits]
         if bits == 8:
             scale, bias = (high - low) / np.float32(255), low
             factor = np.float32(255) / (high - low + EPSILON)
         else:
             if search == "greedy" and x.size:
-                low, high = np.transpose([find_bounds(row, a, b, bits) for row, a, b in zip(x, low, high, strict=True)])
-            scale, bias = half_grid(low, high, bits)
+                low, high = np.transpose(
+                    [find_bounds(row, a, b, width) for row, a, b in zip(x, low, high, strict=True)]
+                )
+            scale, bias = half_grid(low, high, width)
             factor = np.float32(1) / scale
         exact = (x - bias[:, None]) * factor[:, None]
-        codes = np.rint(np.where(np.isnan(exact), 0, exact).clip(0, 2**bits - 1)).astype(np.uint8)
+        codes = np.rint(np.where(np.isnan(exact), 0, exact).clip(0, 2**width - 1)).astype(np.uint8)
         params = np.stack([scale, bias], axis=1).astype(PARAMS[bits]).view(np.uint8)
-    packed = [codes[:, k :: 8 // bits] << np.uint8(bits * k) for k in range(8 // bits)]
+    packed = [codes[:, k :: 8 // width] << np.uint8(width * k) for k in range(8 // width)]
     return np.concatenate([np.bitwise_or.reduce(packed), params], axis=1).reshape(shape)
 
 

@@ -15,13 +15,13 @@ from ...jit import jitable, parallel_kernel, prange, settings, simd
 from ...lod.packed_rows import CODE_BITS, PARAMS_BYTES
 from ...ops.quantized import SMALLEST_SCALE
 from ..common.codes import coder, greedy, grid
-from .primitives.gather import AHEAD, NO_WEIGHTS
+from .primitives.gather import AHEAD
 from .primitives.gradients import NO_IDS
 from .primitives.reduce import packed_width_of, reduce_into
 from .primitives.row_access import packed_reader
 
 STRIP = 64  # lanes of a vector that is used once
-ONE = np.ones(1, np.float32)
+ONE = np.ones((1, 1), np.float32)
 SMALLEST = float(SMALLEST_SCALE)
 HALF_AND_FLOAT = {np.dtype(np.float16), np.dtype(np.float32)}
 
@@ -175,31 +175,30 @@ def pack_float8(table, name, of_rows, out):
         table = _as_floats(table)
         float8_scale_kernel(width)(table.size, table, FLOAT8[name].largest, scales[None])
         if not of_rows:
-            scales = scales.max(keepdims=True) if len(scales) else ONE
+            scales = scales.max(keepdims=True) if len(scales) else np.ones(1, np.float32)
         float8_kernel(name, width)(table.size, table, scales, out)
     return scales
 
 
-def _packed(bits, scale):
-    """Bits of packed rows, and the scales of float8 as kernels take them."""
-    if bits in FLOAT8:
-        return bits, ONE if scale is None else np.ascontiguousarray(scale, np.float32).reshape(-1)
-    return bits, NO_WEIGHTS
+def scales_of(scale, bits):
+    """The column of scales of float8 as kernels take it; None of others, which have them in their rows."""
+    if bits not in FLOAT8:
+        return None
+    return ONE if scale is None else np.ascontiguousarray(scale, np.float32).reshape(-1, 1)
 
 
 def unpack(rows, scale, ids, padding_idx, bits, out):
     """Rows at ids, or all of them, as float32."""
     rows, width = np.ascontiguousarray(rows), packed_width_of(out.shape[1], bits, STRIP)
     kernel, padding = dequantize_kernel(bits, width, ids is not None), -1 if padding_idx is None else padding_idx
-    with np.errstate(all="ignore"):
-        kernel(out.size, rows, _packed(bits, scale)[1], NO_IDS if ids is None else ids, padding, out)
+    kernel(out.size, rows, scales_of(scale, bits), NO_IDS if ids is None else ids, padding, out)
     return out
 
 
 def pool_rows(rows, scale, ids, weights, padding_idx, offsets, pool, pad_value, bits, out=None):
     """Add up the rows of every bag, or average them. Ids outside the rows raise."""
-    weights, packed = None if weights is None else np.ascontiguousarray(weights, np.float32), _packed(bits, scale)
-    return reduce_into(rows, ids, weights, padding_idx, offsets, pool, pad_value, out, unchecked=True, packed=packed)
+    weights, scales = None if weights is None else np.ascontiguousarray(weights, np.float32), scales_of(scale, bits)
+    return reduce_into(rows, ids, weights, padding_idx, offsets, pool, pad_value, out, None, True, bits, scales)
 
 
 def copy_elements(x, out):

@@ -137,7 +137,18 @@ def flatten(array):
 
 
 def reduce_into(
-    values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False, packed=None
+    values,
+    ids,
+    weights,
+    padding_idx,
+    offsets,
+    reduce,
+    pad_value,
+    out=None,
+    dtype=None,
+    unchecked=False,
+    bits=None,
+    scales=None,
 ):
     """Reduce the rows of every segment of ``values``: all rows in order, or those at ``ids``.
 
@@ -159,10 +170,11 @@ def reduce_into(
         Type of the result. As a string it is checked to suit the values.
     unchecked : bool
         Some ids may be outside the values, and raise.
-    packed : tuple, optional
-        Bits of the columns of packed rows, which ``values`` are, and the scales of float8; weights are float32.
+    bits : int or str, optional
+        Those of the columns of packed rows, which ``values`` are, or their format of float8; weights are float32.
+    scales : array, optional
+        The column of scales of float8.
     """
-    bits, scales = packed or (None, None)
     kind, shape, gather, of_weights = values.dtype, values.shape, ids is not None, None
     if weights is not None:
         if weights.dtype not in AS_THEY_ARE or not weights.flags.c_contiguous:
@@ -206,8 +218,8 @@ def reduce_into(
     if known is not pad_value:
         pad = plan.keep_pad(pad_value)
     factors = NO_WEIGHTS if weights is None else weights
-    if bits:
-        factors = factors, NO_WEIGHTS if scales is None else scales
+    if scales is not None:
+        factors = factors, scales
     args = (
         table,
         places if gather else NO_IDS,
@@ -227,11 +239,15 @@ def reduce_into(
     if state == BAD_IDS and unchecked:
         ids_in_range(ids, shape[0])
     if state:
-        reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, packed)
+        reduce_in_tiles(
+            plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, bits, scales
+        )
     return out
 
 
-def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, packed=None):
+def reduce_in_tiles(
+    plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, bits=None, scales=None
+):
     """Reduce long segments into their rows of ``out``: tiles, in double precision, and then the results of tiles."""
     limit, dtype = TILE * settings.chunk_rows, plan.total_dtype
     long = np.flatnonzero(np.diff(offsets) > limit)
@@ -243,7 +259,7 @@ def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pa
     offsets = np.unique(np.concatenate([starts, offsets[long + 1]]))
     at, (tiles, tile_offsets) = np.searchsorted(offsets, starts), tiles_of(offsets, limit)
     inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
-    partial = reduce_into(values, ids, weights, padding_idx, tiles, inner, 0, None, dtype, unchecked, packed)
+    partial = reduce_into(values, ids, weights, padding_idx, tiles, inner, 0, None, dtype, unchecked, bits, scales)
     if not divisor:
         out[long] = reduce_into(partial, None, None, None, tile_offsets, inner, pad_value, None, plan.dtype)[at]
         return

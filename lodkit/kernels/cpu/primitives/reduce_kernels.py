@@ -12,6 +12,7 @@ import functools
 
 import numpy as np
 
+from ....base.float8 import FLOAT8
 from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
 from ....jit.tuning import tuning
@@ -22,11 +23,13 @@ from .row_access import (
     Prefetch,
     access,
     bound_row,
+    float8_row_adder,
     inline_without_nrt,
     packed_row_adder,
     row_adder,
     row_reader,
     rows_left_by,
+    scale_prefetch,
 )
 from .templates import fill
 
@@ -57,8 +60,8 @@ def weight_of(weights, start, stop):
 
 
 @jitable
-def weight_of_packed(weights, start, stop):
-    """Sum the weights of a segment of packed rows, beside which their scales stand."""
+def weight_of_first(weights, start, stop):
+    """Sum the weights of a segment of rows in float8, beside which their scales stand."""
     return weight_of(weights[0], start, stop)
 
 
@@ -103,8 +106,10 @@ def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
     """
     reducer, bound, rows_left = REDUCERS[reduce], bound_row(gather), rows_left_by(gather)
     step, zero, each = simd.STEPS[reducer.step], reducer.start, 8 // CODE_BITS[bits] if bits else 1
-    lanes_of, add_row = packed_row_adder(bits, width, weighted) if bits else row_adder(step, width, weighted)
-    weight = weight_of_packed if bits else weight_of
+    in_float8 = bits in FLOAT8
+    adder = float8_row_adder if in_float8 else packed_row_adder if bits else row_adder
+    lanes_of, add_row = adder(bits or step, width, weighted)
+    weight, fetch_scale = weight_of_first if in_float8 else weight_of, scale_prefetch(in_float8 and prefetch.level > 0)
     lanes_read = width * CODE_BITS[bits] // 8 + PARAMS_BYTES[bits] if bits else width
     row_of, narrow = access(lanes_read, gather, prefetch), lanes_read <= (NARROW_BYTES if bits else NARROW)
     single = tuning.single_rows_ahead if prefetch.again and narrow else 0
@@ -116,6 +121,7 @@ def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
         result, i = lanes_of(values, weights, zero), start
         while i < stop:
             row = row_of(values, ids, i, j // each, distance, near_distance)
+            fetch_scale(weights, ids, i + distance)
             if not (gather and row == padding):
                 result = add_row(result, values, weights, i, bound(values, row), j)
             elif zero != 0.0:
@@ -160,6 +166,7 @@ def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
                 for left in range(0, out.shape[1], width):
                     j, total = min(left, out.shape[1] - width), lanes_of(values, weights, zero)
                     row = single_row_of(values, ids, before + s, j // each, distance, near_distance)
+                    fetch_scale(weights, ids, before + s + distance)
                     if not (gather and row == padding):
                         total = add_row(total, values, weights, before + s, bound(values, row), j)
                     elif zero != 0.0:

@@ -145,7 +145,7 @@ def packed_reader(bits, width):
     """Make two functions: scale and bias of a packed row, and W of its columns, by these.
 
     Lanes are codes as bytes hold them: the lowest bits of all bytes first, then the next. The scale of float8 stands in
-    an array, of one number or of one for each row; there is no bias.
+    a column of one number or of one for each row; there is no bias.
     """
     each, size, params = 8 // CODE_BITS[bits], width * CODE_BITS[bits] // 8, PARAMS_BYTES[bits]
 
@@ -160,7 +160,7 @@ def packed_reader(bits, width):
 
     @inline_without_nrt
     def scale_of(rows, scales, row):
-        return scales[min(np.uint64(row), np.uint64(len(scales) - 1))], np.float32(0)
+        return scales[min(np.uint64(row), np.uint64(len(scales) - 1)), 0], np.float32(0)
 
     @inline_without_nrt
     def read_float8(rows, row, j, scale, bias):
@@ -172,22 +172,54 @@ def packed_reader(bits, width):
 
 @functools.cache
 def packed_row_adder(bits, width, weighted):
-    """Make the functions of ``row_adder`` for packed rows, which are summed in float32, and one that weighs a segment.
+    """Make the functions of ``row_adder`` for packed rows, which are summed in float32, as their weights are.
 
-    ``weights`` are those of the rows, in float32, and the scales of float8. Lanes are put in order once per segment,
-    not once per row.
+    Lanes are put in order once per segment, not once per row.
     """
     line_of, read = packed_reader(bits, width)
 
     @inline_without_nrt
     def lanes_of(rows, weights, number):
-        return simd.full(weights[1], width, number)
+        return simd.full(weights, width, number)
 
     @inline_without_nrt
     def add_row(total, rows, weights, i, row, j):
-        scale, bias = line_of(rows, weights[1], row)
+        scale, bias = line_of(rows, None, row)
         if weighted:
-            scale, bias = scale * weights[0][i], bias * weights[0][i]
+            scale, bias = scale * weights[i], bias * weights[i]
         return simd.add(total, read(rows, row, j, scale, bias))
 
     return lanes_of, add_row
+
+
+@functools.cache
+def float8_row_adder(name, width, weighted):
+    """Make the same for rows in float8; ``weights`` are a pair, of those of the rows and the column of scales."""
+    scale_of, read = packed_reader(name, width)
+
+    @inline_without_nrt
+    def lanes_of(rows, weights, number):
+        return simd.full(weights[0], width, number)
+
+    @inline_without_nrt
+    def add_row(total, rows, weights, i, row, j):
+        scale, bias = scale_of(rows, weights[1], row)
+        return simd.add(total, read(rows, row, j, scale * weights[0][i] if weighted else scale, bias))
+
+    return lanes_of, add_row
+
+
+@functools.cache
+def scale_prefetch(fetches):
+    """Make a function that prefetches the scale of a row of float8, of ``weights`` as ``float8_row_adder`` has them."""
+
+    @inline_without_nrt
+    def fetch_scale(weights, ids, i):
+        scales = weights[1]
+        simd.prefetch(scales, min(np.uint64(ids[np.uint64(i)]), np.uint64(len(scales) - 1)), 0, 4)
+
+    @inline_without_nrt
+    def fetch_nothing(weights, ids, i):
+        pass
+
+    return fetch_scale if fetches else fetch_nothing
