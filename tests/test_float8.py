@@ -158,6 +158,11 @@ def test_arrays_in_float8_are_taken_as_they_are(name):
     np.testing.assert_allclose(
         lodkit.quantized_embedding_bag(rows, BAGS), lodkit.embedding_bag(scaled, BAGS), rtol=1e-5
     )
+    assert (
+        lodkit.quantize_rows(TABLE, bits=numbers.dtype.type).bits
+        == lodkit.PackedRows(WORDS, numbers.dtype).bits
+        == name
+    )
     plain = lodkit.embedding_bag(numbers.astype(np.float32), BAGS)
     np.testing.assert_allclose(lodkit.quantized_embedding_bag(numbers, BAGS), plain, rtol=1e-5)
 

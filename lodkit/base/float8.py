@@ -44,7 +44,7 @@ FLOAT8_REMEDY = (
 
 def float8_of(dtype: Any) -> str | None:
     """Return the name of a type of float8, of ml_dtypes or of PyTorch; None of any other."""
-    name = str(dtype).removeprefix("torch.")
+    name = str(getattr(dtype, "__name__", dtype)).removeprefix("torch.")
     return name if name in FLOAT8 else None
 
 

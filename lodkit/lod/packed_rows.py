@@ -126,7 +126,7 @@ class PackedRows:
     def __init__(self, values: Any, bits: Bits | None = None, scale: Any = None) -> None:
         if isinstance(values, list | tuple):
             values = np.asarray(values, np.uint8)
-        values, bits = bytes_of_float8(values, bits)
+        values, bits = bytes_of_float8(values, float8_of(bits) or bits)
         dtype = getattr(values, "dtype", None)
         if dtype != np.uint8 and str(dtype) != "torch.uint8":
             kind = type(values).__name__ if dtype is None else dtype

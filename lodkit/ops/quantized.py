@@ -20,26 +20,25 @@ from ..arrays import (
     native,
     to_dtype,
 )
-from ..base.errors import LoDLevelError, OutputError, ShapeMismatchError
-from ..base.float8 import FLOAT8, round_to_bytes, widen_bytes
+from ..base.errors import LoDLevelError, ShapeMismatchError
+from ..base.float8 import FLOAT8, widen_bytes
 from ..lod import LoDTensor, SelectedRows, check_bag, values_of
-from ..lod.packed_rows import (
-    CHOICES,
-    CODE_BITS,
-    PARAMS,
-    PARAMS_BYTES,
-    Bits,
-    PackedRows,
-    bytes_of_float8,
-    check_packed,
-    check_packed_dims,
-    check_scale,
-)
+from ..lod.packed_rows import CHOICES, CODE_BITS, PARAMS, Bits, check_packed, check_packed_dims, check_scale
 from ..registry import Dense, VarDesc, VarType, op, pooled_desc, takes_bfloat16
 from .embedding import lookup_table
 from .selected_rows import selected_rows_to_dense
 from .sequence_pool import with_outer_levels
 from .shared import plain
+from .shared.packed import (
+    EPSILON,
+    bytes_of,
+    check_columns,
+    find_bounds,
+    half_grid,
+    known_bits,
+    quantize_to_float8,
+    take_bytes,
+)
 from .shared.reductions import check_weights, reduce_segments, weights_grad
 from .shared.tables import check_padding
 
@@ -58,96 +57,11 @@ Per = Literal["row", "table"]
 Float = Literal["float16", "bfloat16", "float32", "float64"]
 FLOAT = np.dtype(np.float32)
 HALF = np.dtype(np.float16)
-#: A float8 divided by its scale must not overflow: the smallest normal number of float32.
-SMALLEST_SCALE = np.finfo(np.float32).smallest_normal
-EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant row has a factor
-
-
-def half_grid(low, high, bits):
-    """Scale and bias of codes between two bounds, as float16 holds them."""
-    bias = low.astype(np.float16).astype(np.float32)
-    scale = ((high - bias) / np.float32(2**bits - 1)).astype(np.float16).astype(np.float32)
-    return np.where(scale == 0, np.float32(1), scale), bias
-
-
-def find_bounds(row, low, high, bits):
-    """Bounds between which codes lose less than between the extremes: at each step one of them moves inwards."""
-
-    def loss(low, high):
-        scale, bias = half_grid(low, high, bits)
-        codes = np.rint(((row - bias) * (np.float32(1) / scale)).clip(0, 2**bits - 1))
-        return np.square(row - (codes * scale + bias), dtype=np.float64).sum()
-
-    step, found = (high - low) / np.float32(200), (low, high)
-    least, best = np.float32(168) * step, loss(low, high)
-    now = best
-    while low + least < high:
-        left, right = loss(low + step, high), loss(low, high - step)
-        if now < left and now < right and now < best:
-            best, found = now, (low, high)
-        if left < right:
-            low, now = low + step, left
-        else:
-            high, now = high - step, right
-    return found
-
-
-def check_columns(dims, bits):
-    """Bytes of a packed row, from the shape of the table; -1 if unknown."""
-    if len(dims) < 2:
-        raise ShapeMismatchError(f"table has shape {tuple(dims)}; its last axis is quantized, pass (rows, columns)")
-    each, columns = 8 // CODE_BITS[bits], dims[-1]
-    if columns > 0 and columns % each:
-        raise ShapeMismatchError(
-            f"table has {columns} columns; a byte holds {each} codes of {bits} bits, pad them to a multiple of {each}"
-        )
-    return -1 if columns < 0 else columns // each + PARAMS_BYTES[bits]
 
 
 def as_matrix(x, columns):
     """The same numbers with one row for each place on all axes but the last."""
     return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), columns)
-
-
-def bytes_of(inputs, attrs, at):
-    """Take PackedRows for their bytes, in the bits that they know; of others the call says them.
-
-    A scale that they have is input ``at``. An array in float8 is taken as PackedRows of it.
-    """
-    if inputs and type(rows := inputs[0]) is PackedRows:
-        known, asked, scale = rows._bits, attrs.get("bits"), rows._scale
-        if asked is not None and asked != known:
-            packed = known if known in FLOAT8 else f"{known} bits"
-            raise ValueError(f"rows are packed in {packed}, and read in {asked!r:.80}; leave bits out")
-        attrs["bits"], inputs = known, (rows._values, *inputs[1:])
-        if scale is not None:
-            if inputs[at : at + 1] not in ((), (None,)):
-                raise ValueError("rows are PackedRows with a scale, and scale is given; leave scale out")
-            inputs = *inputs[:at], *[None] * (at - len(inputs)), scale
-    elif inputs and hasattr(rows, "dtype") and (bits := attrs.get("bits")) in (None, *FLOAT8):
-        values, attrs["bits"] = bytes_of_float8(rows, bits)
-        inputs = values, *inputs[1:]
-    return inputs, attrs
-
-
-def take_bytes(inputs, attrs):
-    """Take PackedRows for the bytes that ``out`` fills."""
-    bits = attrs.get("bits", 8)
-    if "out" in attrs and type(out := attrs["out"]) is PackedRows:
-        if out.bits != bits:
-            raise OutputError(f"out holds rows of {out.bits} bits, and the result has {bits!r:.80}")
-        if bits in FLOAT8:
-            raise OutputError("out is PackedRows in float8, whose scale is another result; pass out=out.values")
-        attrs["out"] = out.values
-    if bits in FLOAT8 and attrs.get("per") == "table" and inputs and isinstance(inputs[0], LoDTensor):
-        raise ValueError('table is a LoDTensor, whose rows have a scale each; pass table.values for per="table"')
-    return inputs, attrs
-
-
-def known_bits(result, attrs) -> PackedRows:
-    """Return packed rows that know their bits."""
-    rows, scale = result if isinstance(result, tuple) else (result, None)
-    return PackedRows._wrap(rows, attrs.get("bits", 8), values_of(scale))
 
 
 def prepare_quantize(table, bits, search, per):
@@ -185,15 +99,6 @@ def prepare_bag(rows, ids, weights, scale, bits, padding_idx):
     if weights is not None:
         check_weights(weights, len(ids), FLOAT, "sum")
     return columns
-
-
-def quantize_to_float8(x, bits, per):
-    """Return the bytes of a matrix in float8, and the scales of its rows, or that of all."""
-    largest = np.abs(x).max(axis=1, initial=0)
-    if per == "table":
-        largest = largest.max(keepdims=True) if len(x) else np.full(1, FLOAT8[bits].largest, np.float32)
-    scale = np.maximum(largest / np.float32(FLOAT8[bits].largest), SMALLEST_SCALE)
-    return round_to_bytes(x / scale[:, None], bits), scale
 
 
 @op(rowwise=True, takes=take_bytes, returns=known_bits, types=FLOATING)
@@ -501,6 +406,11 @@ dequantize_rows.example(
     lambda dtype: [((np.ones((3, size), np.uint8),), {"bits": bits}) for bits, size in FORMATS.items()]
 )
 cast.example(lambda dtype: [((np.ones((3, 64), a),), {"dtype": b}) for a, b in (("f2", "float32"), ("f4", "float16"))])
+
+
+@quantized_lookup_table.example
+def _(dtype):
+    return [((rows, np.array([0, 2, 2])), attrs) for (rows,), attrs in dequantize_rows.example_function(dtype)]
 
 
 @quantized_embedding_bag.example

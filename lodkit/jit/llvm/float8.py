@@ -14,7 +14,7 @@ from ...base.float8 import FLOAT8, NAN_BYTE
 from ..private_numba import converts_halves
 from .vectors import Vector, join, parts_of, pieces_at
 
-BYTE, SHORT, WORD, FLOAT = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.FloatType()
+BYTE, WORD, FLOAT = ir.IntType(8), ir.IntType(32), ir.FloatType()
 
 
 def _number(like, value):
@@ -28,7 +28,7 @@ def _as(builder, vector, lane):
 def widen_by_halves(builder, packed, form):
     """The floats of bytes, through float16: e5m2 are its upper halves, e4m3fn have a smaller exponent."""
     count, shift = packed.type.count, 10 - form.mantissa
-    bits = builder.sext(packed, ir.VectorType(SHORT, count))
+    bits = builder.sext(packed, ir.VectorType(ir.IntType(16), count))
     bits = builder.shl(bits, _number(bits, shift))
     if form.bias == 15:
         return builder.fpext(_as(builder, bits, ir.HalfType()), ir.VectorType(FLOAT, count))

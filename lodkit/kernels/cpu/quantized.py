@@ -13,7 +13,7 @@ from ...arrays import is_bfloat16, matrix, native
 from ...base.float8 import FLOAT8
 from ...jit import jitable, parallel_kernel, prange, settings, simd
 from ...lod.packed_rows import CODE_BITS, PARAMS_BYTES
-from ...ops.quantized import SMALLEST_SCALE
+from ...ops.shared.packed import SMALLEST_SCALE
 from ..common.codes import coder, greedy, grid
 from .primitives.gather import AHEAD
 from .primitives.gradients import NO_IDS

@@ -10,7 +10,7 @@ from ....arrays.cuda import cuda, device, elementwise, vector
 from ....base.float8 import FLOAT8
 from ....jit import simd
 from ....lod.packed_rows import CODE_BITS
-from ....ops.quantized import SMALLEST_SCALE
+from ....ops.shared.packed import SMALLEST_SCALE
 from ...common.codes import coder, greedy, grid
 from . import packed as packed_rows
 from .reduce_kernels import WARP, combine_lanes
