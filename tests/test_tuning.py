@@ -41,7 +41,7 @@ def far(monkeypatch):
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("cpu", [*CPUS, "another"])
+@pytest.mark.parametrize("cpu", [*CPUS, "another"][:: 1 if ALL_TYPES else 2])
 def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
     """And a call with each passes as few functions."""
     expected, table, bags = sums(40, np.float32), np.ones((100, 40), np.float32), lodkit.LoDTensor(IDS, [LENGTHS])
@@ -175,7 +175,12 @@ def test_rows_ahead_of_several_threads(threads, ahead, expected, monkeypatch):
 
 
 def test_another_cpu_has_the_default_settings():
-    assert tuning_of("another") == Tuning()
+    assert tuning_of("another") == tuning_of("rocketlake", ["avx512f", "sse2"]) == Tuning()
+
+
+def test_a_cpu_whose_model_is_hidden_has_the_settings_of_its_instructions():
+    assert tuning_of("rocketlake", ["avx512f", "avx512fp16"]) is CPUS["emeraldrapids"]
+    assert tuning_of("znver4", ["avx512fp16"]) is CPUS["znver4"]
 
 
 @pytest.mark.parametrize(
