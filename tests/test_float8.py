@@ -214,6 +214,9 @@ def test_rows_of_sequences_have_scales_too():
     np.testing.assert_array_equal(
         back.values, lodkit.dequantize_rows(lodkit.quantize_rows(TABLE, bits="float8_e4m3fn"))
     )
+    # It is indexed by sequences, and so are its scales.
+    for some, expected in ((slice(0, 1), slice(0, 4)), ([1], slice(4, 6)), ([1, 0], [4, 5, 0, 1, 2, 3])):
+        np.testing.assert_array_equal(lodkit.dequantize_rows(rows[some]).values, back.values[expected])
 
 
 @pytest.mark.parametrize("pool", ["sum", "mean"])
@@ -326,7 +329,9 @@ def emulated(monkeypatch):
     import gpus
 
     gpus.install(monkeypatch, "emulated", 1)
-    return emulated
+    before = lodkit.bounds_check()
+    yield emulated
+    lodkit.bounds_check(before)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -341,6 +346,9 @@ def test_cuda_tables(emulated, name, columns, per):
     np.testing.assert_array_equal(emulated.to_numpy(lodkit.dequantize_rows(there)), lodkit.dequantize_rows(rows))
     bags = emulated.to_numpy(lodkit.quantized_embedding_bag(there, emulated.to_gpu(BAGS)))
     np.testing.assert_allclose(bags, lodkit.quantized_embedding_bag(rows, BAGS), rtol=1e-5, atol=1e-6)
-    ids = np.array([5, 0, 2])
+    ids, none = np.array([5, 0, 2]), lodkit.PackedRows(there.values[:0], name, there.scale[: 0 if per == "row" else 1])
+    lodkit.bounds_check("clamp")
+    assert not emulated.to_numpy(lodkit.quantized_lookup_table(none, emulated.to_gpu(ids))).any()
+    lodkit.bounds_check("raise")
     got = lodkit.quantized_lookup_table(there, emulated.to_gpu(ids), padding_idx=0)
     np.testing.assert_array_equal(emulated.to_numpy(got), lodkit.quantized_lookup_table(rows, ids, padding_idx=0))

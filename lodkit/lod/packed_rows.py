@@ -199,9 +199,11 @@ class PackedRows:
         """Return some of the rows: a slice, a mask or an array of their numbers."""
         if isinstance(rows, tuple | int | np.integer) or rows is None or rows is Ellipsis:
             raise TypeError("packed rows are taken by a slice, a mask or an array of row numbers: rows[2:3], rows[[2]]")
-        scale = self._scale
-        of_rows = scale is not None and any(size != 1 for size in scale.shape)
-        return type(self)(self._values[rows], self.bits, scale[rows] if of_rows else scale)
+        values, scale = self._values, self._scale
+        if scale is not None and any(size != 1 for size in scale.shape):
+            # A LoDTensor is indexed by sequences.
+            scale = values.with_values(scale)[rows].values if isinstance(values, LoDTensor) else scale[rows]
+        return type(self)(values[rows], self.bits, scale)
 
     def __reduce__(self):
         return PackedRows, (self._values, self._bits, self._scale)

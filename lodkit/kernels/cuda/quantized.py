@@ -57,8 +57,8 @@ def _form(rows, scale, out, bits):
     codes = out.columns * CODE_BITS[bits] // 8
     size = math.gcd(CODE_BITS[bits], codes, rows.shape[1], rows.pointer)  # 8 codes, or fewer
     align = math.gcd(PARAMS_BYTES[bits] // 2 or 1, codes + rows.pointer, rows.shape[1])
-    scaled = scale is not None and ("row" if scale.size > 1 else "table")
-    scale = rows if scale is None else convert(scale, FLOAT)
+    scaled = scale is not None and scale.size > 0 and ("row" if scale.size > 1 else "table")
+    scale = convert(scale, FLOAT) if scaled else rows
     return codes, (bits, size, align, out.pointer % VECTOR == 0, scaled), scale
 
 
