@@ -116,8 +116,8 @@ def _name_among(choices, dtype):
     """The one of some names of data types that means ``dtype``: np.float32, np.dtype("f4"), "f4", "<f4"; else None."""
     for name in filter(np.sctypeDict.__contains__, choices):
         kind = np.dtype(name)
-        # Types that NumPy lacks share the code of their size, "V1".
-        codes = (kind.str, kind.str[1:]) if kind.kind != "V" else ()
+        # Types that NumPy lacks share codes, as "V1", which it does not know.
+        codes = (kind.str, kind.str[1:]) if kind.isbuiltin == 1 else ()
         if dtype in codes if isinstance(dtype, str) else dtype in (kind, kind.type):
             return name
     return None

@@ -67,8 +67,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         parts: Parts = None,
     ) -> None:
         functools.update_wrapper(self, definition)
-        self.definition, self.name = definition, definition.__name__
-        self.family = definition.__module__.rpartition(".")[2]
+        self.definition, self.name, self.family = definition, definition.__name__, definition.__module__.split(".")[-1]
         self.signature = self.__signature__ = representation.unquoted(inspect.signature(definition))
         hints = hints_of(definition)
         parameters = self.signature.parameters.values()
@@ -89,8 +88,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
         self.kernels, self._few, self._own, self._plans, self._shared, self._loaded = {}, {}, set(), {}, [], set()
         self._launchers_with_out = {}
-        self.gradient_rule, self.reads_outputs, self.example_function = None, False, None
-        self.takes_bfloat16 = False
+        self.gradient_rule, self.reads_outputs, self.example_function, self.takes_bfloat16 = None, False, None, False
         names = like if isinstance(like, tuple) else (like,) if like else self.updates
         if unknown := [name for name in names if name not in self.inputs]:
             raise TypeError(f"{self.name}: like= or updates= names {unknown[0]!r}, inputs are {', '.join(self.inputs)}")

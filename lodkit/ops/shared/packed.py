@@ -14,6 +14,11 @@ SMALLEST_SCALE = np.finfo(np.float32).smallest_normal
 EPSILON = np.float32(1e-8)  # added to the span of an 8-bit row, so that a constant row has a factor
 
 
+def is_float8(bits):
+    """Whether bits, which were not checked, are the name of a format of float8."""
+    return isinstance(bits, str) and bits in FLOAT8
+
+
 def name_format(attrs):
     """Put the name of a format in place of its type: of NumPy, ml_dtypes or PyTorch."""
     bits = attrs.get("bits")
@@ -38,7 +43,7 @@ def bytes_of(inputs, attrs, at):
             if inputs[at : at + 1] not in ((), (None,)):
                 raise ValueError("rows are PackedRows with a scale, and scale is given; leave scale out")
             inputs = *inputs[:at], *[None] * (at - len(inputs)), scale
-    elif inputs and hasattr(rows, "dtype") and (bits := attrs.get("bits")) in (None, *FLOAT8):
+    elif inputs and hasattr(rows, "dtype") and ((bits := attrs.get("bits")) is None or is_float8(bits)):
         values, attrs["bits"] = bytes_of_float8(rows, bits)
         inputs = values, *inputs[1:]
     return inputs, attrs
@@ -51,10 +56,10 @@ def take_bytes(inputs, attrs):
     if "out" in attrs and type(out := attrs["out"]) is PackedRows:
         if out.bits != bits:
             raise OutputError(f"out holds rows of {out.bits} bits, and the result has {bits!r:.80}")
-        if bits in FLOAT8:
+        if is_float8(bits):
             raise OutputError("out is PackedRows in float8, whose scale is another result; pass out=out.values")
         attrs["out"] = out.values
-    if bits in FLOAT8 and attrs.get("per") == "table" and inputs and isinstance(inputs[0], LoDTensor):
+    if is_float8(bits) and attrs.get("per") == "table" and inputs and isinstance(inputs[0], LoDTensor):
         raise ValueError('table is a LoDTensor, whose rows have a scale each; pass table.values for per="table"')
     return inputs, attrs
 
