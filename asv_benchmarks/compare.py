@@ -50,6 +50,7 @@ import compare_sequences_in
 import compare_sparse
 import compare_tables
 import compare_torch_training
+import compare_types
 import numpy as np
 from measuring import (
     BATCHES,
@@ -310,6 +311,7 @@ GROUPS = (
     *compare_recurrent.GROUPS,
     *compare_bridge.GROUPS,
     *compare_torch_training.GROUPS,
+    *compare_types.GROUPS,
     small_calls,
     small_tensors,
     imports,

@@ -302,9 +302,9 @@ def torch_stub():
 
 def optimizer_text(name, rule):
     """The class of PyTorch's optimizer by a rule of ``lodkit.optim``."""
-    hints = {**typing.get_type_hints(rule.op.definition), **dict.fromkeys(rule.flags, bool)}
+    hints = {**typing.get_type_hints(rule.op.definition), **dict.fromkeys((*rule.flags, "master_weights"), bool)}
     needed = {*rule.op._needed} - {*rule.defaults}
-    attributes = {**rule.op.defaults, **dict.fromkeys(rule.flags, False), **rule.defaults}
+    attributes = {**rule.op.defaults, **dict.fromkeys(("master_weights", *rule.flags), False), **rule.defaults}
     taken = {k: v for k, v in attributes.items() if k not in ("lr", *NOT_OF_GROUPS)}
     texts = [f"{k}: {attribute_text(hints[k])}" + f" = {v!r}" * (k not in needed) for k, v in taken.items()]
     start = ["self", "params: _Params", "lr: Number | torch.Tensor", "*"]

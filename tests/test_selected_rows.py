@@ -278,3 +278,15 @@ def test_a_lookups_gradient_does_not_follow_the_ids():
     ids[:] = 1 << 40
     assert gradient.rows.tolist() == [1, 2]
     assert not gradient.rows.flags.writeable
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8", "uint16", "uint32", "uint64", "bool"])
+def test_sums_of_small_integers_are_refused_with_a_type_that_holds_them(dtype):
+    """What adds rows up takes floats, int32 and int64; rows of other integers only move."""
+    rows = SelectedRows([1, 1, 2], np.array([[1, 0], [1, 1], [0, 1]], dtype), 4)
+    for call in (SelectedRows.merge, SelectedRows.to_dense, lambda x: lodkit.sum(x, x), SelectedRows.norm):
+        with pytest.raises(lodkit.DTypeError, match=rf"int32 or int64, not {dtype}; convert with .astype\(np.int64\)"):
+            call(rows)
+    wide = SelectedRows(rows.rows, rows.value.astype(np.int64), 4)
+    assert wide.merge().value.tolist() == [[2, 1], [0, 1]]
+    assert rows.split([2, 2])[0].dtype == np.dtype(dtype)

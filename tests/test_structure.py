@@ -93,7 +93,6 @@ REVIEWED = {
     ("tape/array_functions.py", "np.cumprod(np.concatenate([ones, flat[..., :-1]], -1), -1)"),
     ("tape/array_functions.py", "np.cumprod(np.concatenate([ones, flat[..., :0:-1]], -1), -1)"),
     ("tape/array_functions.py", "np.cumsum(np.flip(grad, along), along)"),
-    ("tape/array_functions.py", "np.cumsum(x, axis, dtype)"),
     ("kernels/cpu/chunk_eval.py", "counts.sum(axis=0)"),  # of steps that are in memory
     ("kernels/cpu/ranges.py", "lengths.sum(axis=1)"),  # which lengths_to_offsets added up before
     ("kernels/cpu/sequence_attention.py", "np.cumsum(lengths * (lengths + ROW))"),  # float64

@@ -35,6 +35,14 @@ def gradient(rng, width, kind="uniform"):
     return lodkit.SelectedRows(flat, rng.standard_normal((len(flat), width), dtype=np.float32), ROWS)
 
 
+def rounded(x, dtype):
+    """An array of numbers in a type by name, in pages as lodkit's: bfloat16, which NumPy lacks, too."""
+    halves = lodkit.cast(x, dtype=dtype)
+    made = lodkit.empty(x.shape, halves.dtype)
+    made[...] = halves
+    return made
+
+
 def training_steps(attrs):
     """Yield the attributes of step after step of a training loop: the rate falls, the iteration grows."""
     for step in itertools.count(1):

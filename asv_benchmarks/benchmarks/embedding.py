@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 
 import lodkit
@@ -20,6 +22,23 @@ class EmbeddingBag:
 
     def time_gradient(self, pool, *_):
         lodkit.embedding_bag_grad(self.table, self.ids, self.out, pool=pool)
+
+
+class LowPrecision:
+    """Bags of fresh ids from a table of a million rows of 64 in types of two bytes, beside float32."""
+
+    param_names = ["dtype"]
+    params = [["float32", "float16", "bfloat16"]]
+
+    def setup(self, dtype):
+        rng = np.random.default_rng(0)
+        height = 1_000_000
+        self.table = common.rounded(rng.standard_normal((height, 64), dtype=np.float32), dtype)
+        self.batches = itertools.cycle([common.ids(rng, height) for _ in range(16)])
+        self.time_run(dtype)
+
+    def time_run(self, dtype):
+        lodkit.embedding_bag(self.table, next(self.batches))
 
 
 class WeightedBag:

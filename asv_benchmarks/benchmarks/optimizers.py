@@ -41,6 +41,34 @@ class Optimizers:
         lodkit.proximal_adagrad(self.param, self.grad, self.moment, lr=1e-3, l1=1e-6, lazy=True)
 
 
+class LowPrecision:
+    """Updates of tables and by rows in types of two bytes, beside float32."""
+
+    param_names = ["dtype"]
+    params = [["float32", "float16", "bfloat16"]]
+
+    def setup(self, dtype):
+        rng = np.random.default_rng(0)
+        grad = common.gradient(rng, 64)
+        self.param = common.rounded(common.table(rng, 64), dtype)
+        self.grad = lodkit.SelectedRows(grad.rows, common.rounded(grad.value, dtype), grad.height)
+        self.moment = np.zeros(self.param.shape, np.float32)
+        self.rates = common.training_steps({"lr": 1e-3})
+        self.optimizer = lodkit.optim.SGD({"param": self.param}, lr=1e-3, master_weights=True)
+        self.time_sgd()
+        self.time_adagrad()
+        self.time_master_weights()
+
+    def time_sgd(self, *_):
+        lodkit.sgd(self.param, self.grad, **next(self.rates))
+
+    def time_adagrad(self, *_):
+        lodkit.adagrad(self.param, self.grad, self.moment, **next(self.rates))
+
+    def time_master_weights(self, *_):
+        self.optimizer.step([self.grad])
+
+
 class Small:
     """Overhead per call, on ten rows, in a loop whose rate falls and whose steps are counted."""
 

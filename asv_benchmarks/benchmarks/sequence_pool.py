@@ -24,6 +24,22 @@ class SequencePool:
         lodkit.sequence_pool_grad(self.x, self.out, self.out, pool=pool)
 
 
+class SmallIntegers:
+    """Sums of 2 million numbers of one byte and two, which are int64 or uint64."""
+
+    param_names = ["dtype"]
+    params = [["uint8", "int16", "bool"]]
+
+    def setup(self, dtype):
+        rng = np.random.default_rng(0)
+        n = common.lengths(100_000, 20, rng)
+        self.x = lodkit.LoDTensor(rng.integers(0, 2, n.sum()).astype(dtype), [n])
+        self.time_sum(dtype)
+
+    def time_sum(self, dtype):
+        lodkit.sequence_pool(self.x, pool="sum")
+
+
 class Small:
     """Overhead per call, on ten sequences of five rows."""
 

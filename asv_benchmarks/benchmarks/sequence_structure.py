@@ -28,6 +28,22 @@ class Sequences:
         self.tape.gradient(self.result, self.inputs[:1])
 
 
+class SmallTypes:
+    """Reversal of sequences of single numbers of one byte and two, 2 million in all."""
+
+    param_names = ["dtype"]
+    params = [["bool", "uint8", "int16"]]
+
+    def setup(self, dtype):
+        rng = np.random.default_rng(0)
+        n = common.lengths(100_000, 20, rng)
+        self.x = lodkit.LoDTensor(rng.integers(0, 2, n.sum()).astype(dtype), [n])
+        self.time_reverse(dtype)
+
+    def time_reverse(self, dtype):
+        lodkit.sequence_reverse(self.x)
+
+
 class Small:
     """Overhead per call, on ten sequences of five rows."""
 

@@ -147,9 +147,7 @@ def without_repeats(array):
 
 def upcast(array):
     """float16 of either byte order and bfloat16 as float32: CPU kernels compute no halves. Other arrays as they are."""
-    if not is_half(array.dtype):
-        return array
-    return widen(array) if array.dtype.kind == "V" else array.astype(np.float32)
+    return widen(array) if is_half(array.dtype) else array
 
 
 def total_dtype(dtype):

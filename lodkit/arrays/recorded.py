@@ -14,6 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.bfloat16 import BFLOAT16
+from ..base.errors import DTypeError
+from .bfloat16 import is_floating
+
 #: Set by the room tape: tapes open in this thread; recording of a call on them; a notice that an array is about to be
 #: changed in place on them, and one that it was changed outside; whether one of them has seen an array; a notice that
 #: another array takes the place of one; a notice that a parameter is read; lodkit.parameter, which pickles
@@ -77,6 +81,8 @@ class RecordedArray(np.ndarray):
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
         if not all(isinstance(x, _OPERANDS) for x in (*inputs, *(out or ()))):
             return NotImplemented
+        name = f"np.{ufunc.__name__}"
+        _refuse_bits(name, inputs)
         if not hooks.open_tapes():
             if out is not None:
                 kwargs["out"] = tuple(map(plain_view, out))
@@ -84,7 +90,6 @@ class RecordedArray(np.ndarray):
             for target in inputs[:1] if method == "at" else out or ():
                 hooks.written(plain_view(target))
             return made if out is None else out[0] if len(out) == 1 else out
-        name = f"np.{ufunc.__name__}"
         if method == "reduce" and (reduction := FUNCTIONS.get(f"{name}.reduce")):
             kwargs.setdefault("axis", 0)
             return reduction(*inputs, **kwargs) if out is None else refuse_unrecorded(f"{name}.reduce with out=")
@@ -160,7 +165,7 @@ def views_of(parameters, made):
     """The result of a function of NumPy; floating views of the parameters that it read are parameters, too."""
     if type(made) in (list, tuple):
         return type(made)(views_of(parameters, part) for part in made)
-    if type(made) is np.ndarray and made.dtype.kind == "f":
+    if type(made) is np.ndarray and is_floating(made.dtype):
         for x in parameters:
             if np.may_share_memory(made, plain_view(x)):
                 return parameter_of(made)
@@ -185,7 +190,7 @@ def is_recorded(x):
 
 def track(x):
     """A floating array as a recorded one while a tape is open."""
-    if state.open and type(x) is np.ndarray and x.dtype.kind == "f" and hooks.open_tapes():
+    if state.open and type(x) is np.ndarray and is_floating(x.dtype) and hooks.open_tapes():
         return recorded(x)
     return x
 
@@ -225,7 +230,7 @@ def record_result(name, rule, inputs, made):
     """Record ``made``, a result of ``inputs``, and return it; numbers that have no gradient stay plain."""
     # Ufuncs of 0-d arrays give scalars.
     made = np.asarray(made)
-    if made.dtype.kind != "f":
+    if not is_floating(made.dtype):
         return made if made.dtype.kind in "biu" else refuse_unrecorded(f"{name} to {made.dtype}")
     if any(made is x for x in inputs):
         made = made.view()  # another variable
@@ -320,6 +325,16 @@ def refuse_lists(x):
     if state.open and hooks.open_tapes():
         map_arrays(lambda _: refuse_unrecorded("a list", "np.stack and np.concatenate are recorded"), x)
     return x
+
+
+def _refuse_bits(name, inputs):
+    """Refuse a ufunc of BFLOAT16, which NumPy lacks."""
+    for x in inputs:
+        if isinstance(x, np.ndarray) and x.dtype == BFLOAT16:
+            raise DTypeError(
+                f"{name}: NumPy computes nothing of lodkit.arrays.BFLOAT16; compute with lodkit.cast(x, "
+                'dtype="float32"), or make the parameter of x.view(ml_dtypes.bfloat16), from lodkit[bfloat16]'
+            )
 
 
 def refuse_unrecorded(what, remedy=REMEDY):

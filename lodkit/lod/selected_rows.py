@@ -8,7 +8,17 @@ import typing
 
 import numpy as np
 
-from ..arrays import array_of, device_of, holds_rows, is_cpu_tensor, is_number, is_scalar, is_tensor, to_device
+from ..arrays import (
+    array_of,
+    device_of,
+    holds_rows,
+    is_cpu_tensor,
+    is_floating,
+    is_number,
+    is_scalar,
+    is_tensor,
+    to_device,
+)
 from ..arrays.checks import is_plain_number
 from ..arrays.recorded import is_on_tape, plain_view, refuse_unrecorded, state, track
 from ..arrays.tensors import check_storage
@@ -242,7 +252,8 @@ class SelectedRows(Coordinates):
             number = number.item()
         if not isinstance(number, int | float):
             return NotImplemented
-        whole = isinstance(number, int) and getattr(self._value.dtype, "kind", "f") != "f"
+        dtype = self._value.dtype
+        whole = isinstance(number, int) and hasattr(dtype, "kind") and not is_floating(dtype)
         if type(number) is int and not (is_plain_number if whole else is_number)(number):
             raise DTypeError(
                 f"number has {number.bit_length()} bits, more than {self._value.dtype} holds; pass a smaller one"

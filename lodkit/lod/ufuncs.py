@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor, plain_array
+from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor, is_floating, plain_array
 from ..arrays.recorded import UFUNCS, Function, hooks, partials, refuse_unrecorded, reshape_rule, state, track
 from ..base.errors import DeviceError, DTypeError, NoKernelError, ShapeMismatchError
 from .elsewhere import write_function
@@ -207,7 +207,7 @@ def _apply_on_gpu(ufunc, operands, outs, kwargs):
         raise NoKernelError(f"np.{name} is not in the array API; use the array library: t.with_values(f(t.values))")
     numbers = tuple(x.item() if isinstance(x, np.generic | np.ndarray) else x for x in operands)
     made = run(*(x if _is_number(x) else xp.asarray(x) for x in numbers))
-    if hooks.open_tapes() and dtype_of(made).kind == "f":
+    if hooks.open_tapes() and is_floating(dtype_of(made)):
         rules = UFUNCS.get(ufunc) or refuse_unrecorded(f"np.{name}")
         hooks.record(Function(f"np.{name}", partials(rules)), numbers, {}, made)
     return made

@@ -29,6 +29,7 @@ from ..registry.kinds import accept, unwrapped
 from ..registry.kinds import check_whole as check_whole_array
 from ..registry.usage import find_attribute
 from ..tape.recording import check_update_on_tape
+from .master_weights import MASTER, check_master, keeps_master
 
 MOST_STEPS = 1 << 62
 
@@ -138,12 +139,12 @@ def check_group(optimizer, group):
     """Check the settings and the parameters of a group."""
     op, flags, kind = optimizer.op, optimizer.flags, type(optimizer).__name__
     for name in group:
-        if name not in ("params", "states", *flags, *op._tests) or name == "iteration":
-            near = [a for a in (*op._tests, *flags) if a != "iteration"]
+        if name not in ("params", "states", MASTER, *flags, *op._tests) or name == "iteration":
+            near = [a for a in (*op._tests, *flags, MASTER) if a != "iteration"]
             meant = find_attribute(name, near)
             hint = f"did you mean {meant}=?" if meant else f"it takes {', '.join(near)}"
             raise TypeError(f"{kind} has no attribute {name!r}; {hint}")
-    for flag in flags:
+    for flag in (*flags, MASTER):
         if not isinstance(group.get(flag, False), bool | np.bool_):
             raise TypeError(f"{kind}: {flag} must be True or False, got {group[flag]!r}")
     if group["states"] not in ("all", "touched"):
@@ -154,6 +155,8 @@ def check_group(optimizer, group):
         _check_touched(op, attrs)
     for name, param in group["params"].items():
         check_param(name, param)
+        if keeps_master(group, param):
+            check_master(group, name, isinstance(param, np.ndarray))
         if attrs.get("mask") is not None:
             check_mask(attrs["mask"], param.shape)
         check_rounding(param, attrs.get("duplicates", "merge"), attrs.get("rounding_seed"), None)
@@ -225,7 +228,7 @@ def check_gradient(op, group, name, param, grad, states, attrs):
         raise ShapeMismatchError(
             f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
         )
-    if dtype_of(value) != dtype_of(param):
+    if dtype_of(value) != dtype_of(param) and not (MASTER in states and dtype_of(value) == np.float32):
         raise DTypeError(f"{name}: the gradient is {grad.dtype}, the parameter {param.dtype}; convert one")
     if group["states"] == "touched" and not sparse:
         raise TypeError(f'{name}: states="touched" takes SelectedRows, a dense gradient touches every row')

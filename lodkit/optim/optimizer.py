@@ -16,8 +16,10 @@ from ..base.errors import LodkitError
 from ..base.loading import public
 from ..base.signals import uninterrupted
 from ..base.tracebacks import surface
+from ..lod import SelectedRows
 from ..registry import OPS, Op
 from .checks import Settings, asks_for_lr, check_gradient, check_group, check_rate, counted, named, refuse_shared
+from .master_weights import MASTER, keeps_master, make_master, step_master, widen_gradient
 from .touched import TouchedRows
 
 
@@ -36,6 +38,10 @@ class Optimizer:
         States are zeros at first, float32 for parameters of float16 and bfloat16. Keep them for all rows, or for those
         only that ever had a gradient (of SelectedRows, on the CPU): for tables of many rows, few of which are read. The
         latter takes rules that leave other rows alone, as all do with ``lazy=True``.
+    master_weights : bool
+        True if parameters of float16 and bfloat16 have a copy in float32, a state, that is stepped and rounded into
+        them, so that steps too small for them add up. What another writes to such a parameter the copy takes over.
+        Gradients may be float32. On the CPU.
     **attrs
         Attributes of the operator. To a ``rounding_seed`` the steps done are added, as no step may repeat one.
 
@@ -133,12 +139,22 @@ class Optimizer:
         with uninterrupted():
             for name, param, grad, attrs in plan:
                 states = self._states[name]
-                if "touched" in states:
-                    states["touched"].step(self.op, param, grad, attrs)
-                else:
-                    self.op(param, grad, *(states[s] for s in self._names(states)), **attrs)
+                self._step(param, grad, states, attrs)
                 states["iteration"] += 1
             self.iteration += 1
+
+    def _step(self, param, grad, states, attrs):
+        """Update a parameter and its states."""
+        arrays = [states[s] for s in self._names(states) if s in states]
+        if "touched" in states:
+            states["touched"].step(self.op, param, grad, attrs)
+        elif MASTER in states:
+            spreads = self.op.definition.optimizer.spreads({**self.op.defaults, **attrs})
+            rows = None if spreads or not isinstance(grad, SelectedRows) else grad._rows
+            grad = widen_gradient(grad)
+            step_master(lambda master: self.op(master, grad, *arrays, **attrs), param, states[MASTER], rows)
+        else:
+            self.op(param, grad, *arrays, **attrs)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the states, by parameter, and the settings that are numbers: what ``lodkit.save`` takes.
@@ -194,14 +210,18 @@ class Optimizer:
         if group["states"] == "touched":
             if not isinstance(param, np.ndarray):
                 raise TypeError(f'{name}: states="touched" takes NumPy arrays, got {type(param).__name__}')
-            return {"iteration": 0, "touched": TouchedRows(len(param), self._names(group), self._new(param[:0]))}
-        return {"iteration": 0, **{s: self._new(param)(s) for s in self._names(group)}}
+            names = self._names(group) + [MASTER] * keeps_master(group, param)
+            return {"iteration": 0, "touched": TouchedRows(len(param), names, self._new(param[:0]))}
+        states = {"iteration": 0, **{s: self._new(param)(s) for s in self._names(group)}}
+        return {**states, MASTER: make_master(plain_view(param))} if keeps_master(group, param) else states
 
     def _new(self, param):
         """Maker of a state for a parameter, by name: of zeros, but for one."""
 
         def new(state, rows=None):
-            shape, dtype, start = self.op.definition.optimizer.layout(state, tuple(param.shape), _compute_dtype(param))
+            shape, dtype, start = tuple(param.shape), _compute_dtype(param), 0.0
+            if state != MASTER:
+                shape, dtype, start = self.op.definition.optimizer.layout(state, shape, dtype)
             shape = shape if rows is None or shape == (1,) else (rows, *shape[1:])
             if isinstance(param, np.ndarray):
                 with memory_for(f"the state {state}, of shape {shape} and type {dtype}"):
@@ -224,7 +244,7 @@ class Optimizer:
         made = self._made(group, name, param)
         if "touched" in made:
             made["touched"].load(name, given)
-        for state in self._names(group) if "touched" not in made else ():
+        for state in [s for s in made if s not in ("iteration", "touched")]:
             mine, array = made[state], given.get(state)
             if array is None or tuple(array.shape) != tuple(mine.shape) or dtype_of(array) != dtype_of(mine):
                 raise LodkitError(
@@ -251,12 +271,12 @@ class Optimizer:
             if checked.are_of(group):
                 continue
             check_group(self, group)
-            checked.check_kept(group, ("states", *self.flags))
+            checked.check_kept(group, ("states", MASTER, *self.flags))
             self._checked[i] = Settings(group)
 
     def _attrs(self, group):
         """Attributes of the operator for the next step. The rate is checked here, the others with the group."""
-        attrs = {k: v for k, v in group.items() if k not in ("params", "states", *self.flags)}
+        attrs = {k: v for k, v in group.items() if k not in ("params", "states", MASTER, *self.flags)}
         if callable(attrs["lr"]):
             attrs["lr"] = attrs["lr"](self.iteration)
             if not is_scalar(attrs["lr"]):

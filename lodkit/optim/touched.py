@@ -9,6 +9,7 @@ from ..arrays.sizes import memory_for
 from ..base.errors import LodkitError
 from ..lod import SelectedRows
 from ..registry.open_tapes import no_grad, note_written
+from .master_weights import MASTER, step_master, widen_gradient
 
 FIRST = 1024  # rows of the first allocation
 
@@ -21,7 +22,7 @@ class TouchedRows:
     height : int
         Rows of the table.
     names : list of str
-        States.
+        States; master weights come last.
     new : callable
         ``new(name, rows)`` makes a state of zeros.
     """
@@ -36,6 +37,8 @@ class TouchedRows:
 
     def step(self, op, param, grad, attrs):
         """Update rows of ``param`` and their states by an operator that leaves other rows alone."""
+        if MASTER in self._names:  # sums are not rounded before the step
+            grad = widen_gradient(grad)
         if attrs.get("duplicates", op.defaults.get("duplicates")) == "sequential":
             rows, places = np.unique(grad._rows, return_inverse=True)
             grad = SelectedRows(places, grad._value, len(rows))
@@ -46,7 +49,10 @@ class TouchedRows:
         slots = self._slots_of(rows)
         found = param[rows]
         states = [self._states[name][slots] for name in self._names]
-        op(found, grad, *states, **attrs)
+        if MASTER in self._names:  # it is zero for rows that come for the first time
+            step_master(lambda copy: op(copy, grad, *states[:-1], **attrs), found, states[-1], None)
+        else:
+            op(found, grad, *states, **attrs)
         kept = (self._states[name] for name in self._names)
         changed = [(array, slots, state) for array, state in zip(kept, states, strict=True)]
         write_together([(param, rows, found), *changed])

@@ -10,7 +10,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import from_lists, is_array, plain_array
+from ..arrays import from_lists, is_array, is_floating, plain_array
 from ..arrays.objects import refuse_objects
 from ..arrays.recorded import Parameter, RecordedArray, operand, plain_view, recorded, views_of
 from ..base.errors import LoDError, LoDMismatchError
@@ -81,7 +81,7 @@ def unwrapped(x):
 def wrapped(x):
     """A floating array, or a LoDTensor or SelectedRows of one, as recorded."""
     array = numbers_of(x)
-    return with_numbers(x, recorded(array)) if type(array) is np.ndarray and array.dtype.kind == "f" else x
+    return with_numbers(x, recorded(array)) if type(array) is np.ndarray and is_floating(array.dtype) else x
 
 
 def with_numbers(x, array):

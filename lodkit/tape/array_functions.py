@@ -22,6 +22,7 @@ from ..arrays.recorded import (
     refuse_unrecorded,
     sum_to_shape,
 )
+from .halves import add_up
 
 
 def _enter(*functions):
@@ -158,7 +159,7 @@ def _total(function, x, axis=None, dtype=None, out=None, keepdims=False, *, ddof
                 return sum_to_shape(np, scale * 2 * (x - x.mean(axes, keepdims=True)) / (count - ddof), x)
             return sum_to_shape(np, np.broadcast_to(grad, x.shape), x)
 
-    made = function(x, axis=axes, dtype=dtype, keepdims=keepdims, **settings)
+    made = add_up(function, x, axis=axes, dtype=dtype, keepdims=keepdims, **settings)
     return record_result(_name(function), rule, (x,), made)
 
 
@@ -211,9 +212,10 @@ def _cumsum(function, x, axis=None, dtype=None, out=None):
     x, along = operand(x), -1 if axis is None else axis
 
     def rule(call, grad):
+        (x,) = call.inputs
         return np.flip(np.cumsum(np.flip(grad, along), along), along).reshape(x.shape).astype(x.dtype)
 
-    return record_result("np.cumsum", rule, (x,), np.cumsum(x, axis, dtype))
+    return record_result("np.cumsum", rule, (x,), add_up(np.cumsum, x, axis=axis, dtype=dtype))
 
 
 @_enter(np.where)
@@ -258,7 +260,12 @@ def _norm(function, x, ord=None, axis=None, keepdims=False):
         (x,), out = call.inputs, call.outputs[0].reshape(shape)
         return sum_to_shape(np, grad.reshape(shape) * x / np.where(out == 0, 1, out), x)
 
-    return record_result("np.linalg.norm", rule, (x,), np.sqrt(np.square(x).sum(axes, keepdims=keepdims)))
+    made = add_up(_root_of_squares, x, axes=axes, keepdims=keepdims)
+    return record_result("np.linalg.norm", rule, (x,), made)
+
+
+def _root_of_squares(x, axes, keepdims):
+    return np.sqrt(np.square(x).sum(axes, keepdims=keepdims))
 
 
 @_enter(np.trace)
@@ -310,7 +317,8 @@ def _einsum(function, subscripts, *operands, out=None, **settings):
 
     operands = tuple(map(operand, operands))
     rule = partials([gradient_by(i) for i in range(len(terms))])
-    return record_result("np.einsum", rule, operands, np.einsum(subscripts, *operands, **settings))
+    made = add_up(functools.partial(np.einsum, subscripts), *operands, **settings)
+    return record_result("np.einsum", rule, operands, made)
 
 
 @_enter(np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.argpartition, np.argwhere, np.nonzero)

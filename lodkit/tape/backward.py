@@ -6,13 +6,14 @@ import copy
 
 import numpy as np
 
-from ..arrays import from_lists, is_array, may_share_memory
+from ..arrays import from_lists, is_array, is_floating, may_share_memory, to_dtype
 from ..base.errors import DTypeError, LodkitError, ShapeMismatchError
 from ..lod import LoDTensor, SelectedRows
 from ..registry.catalogue import OPS
 from ..registry.explaining import explain
 from ..registry.kinds import numbers_of
 from ..registry.open_tapes import Call, no_grad
+from .halves import Widened, computes_in_float32, rounded_like, widen_halves
 
 
 def backward(call, wanted, grads):
@@ -22,6 +23,11 @@ def backward(call, wanted, grads):
     view.wanted = wanted
     with no_grad():
         grads = [g.to_dense() if isinstance(g, SelectedRows) else g for g in grads]
+        if computes_in_float32(call):
+            view.inputs, view.outputs = Widened(call.inputs), Widened(call.outputs)
+            grads = list(map(widen_halves, grads))
+        else:
+            grads = [rounded_like(x, g) for x, g in zip(tuple.__iter__(call.outputs), grads, strict=True)]
         try:
             result = call.op.gradient_rule(view, *grads)
         except Exception as error:
@@ -99,7 +105,7 @@ def seed(target, given):
     values = numbers_of(target)
     on_cpu = isinstance(values, np.ndarray)
     if given is None:
-        return np.ones_like(values) if on_cpu else _ones_on_gpu(values)
+        return to_dtype(np.ones(values.shape, np.float32), values.dtype) if on_cpu else _ones_on_gpu(values)
     given = given.values if isinstance(given, LoDTensor) else given
     if isinstance(given, SelectedRows):
         return given.value if isinstance(target, SelectedRows) else given
@@ -108,11 +114,11 @@ def seed(target, given):
 
         return grad_output_like(values, given)
     given = from_lists(given, "an output gradient") if isinstance(given, list | tuple) else np.asarray(given)
-    if given.dtype.kind not in "fiu":
+    if given.dtype.kind not in "iu" and not is_floating(given.dtype):
         raise DTypeError(f"an output gradient must hold floating numbers, not {given.dtype}")
     if given.shape != values.shape:
         raise ValueError(f"output gradient of shape {given.shape} for a target of shape {values.shape}")
-    return given.astype(values.dtype, copy=False)
+    return to_dtype(given, values.dtype)
 
 
 def _ones_on_gpu(values):
@@ -124,8 +130,13 @@ def _ones_on_gpu(values):
 def add_to(found, key, gradient):
     gradient = gradient.values if isinstance(gradient, LoDTensor) else gradient
     if key in found:
+        parts = found[key], gradient
+        # SelectedRows of one type are appended, and nothing is rounded.
+        appends = all(isinstance(x, SelectedRows) for x in parts)
+        if not appends or parts[0].dtype != parts[1].dtype:
+            parts = map(widen_halves, parts)
         with no_grad():
-            gradient = OPS["sum"](found[key], gradient)
+            gradient = OPS["sum"](*parts)
     found[key] = gradient
 
 

@@ -6,13 +6,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..arrays import dtype_of, is_array, is_cpu_tensor, is_tensor, plain_array
+from ..arrays import dtype_of, is_array, is_cpu_tensor, is_floating, is_tensor, plain_array
 from ..arrays.objects import remedy_of
 from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of, plain_view
 from ..base.errors import DTypeError
 from ..base.loading import public
 from ..lod import LoDTensor, SelectedRows
-from ..registry.kinds import given_back, numbers_of, replaced, unwrapped, with_numbers, wrapped
+from ..registry.kinds import given_back, numbers_of, on_gpu, replaced, unwrapped, with_numbers, wrapped
 from ..registry.open_tapes import Call, listeners, note_written, open_tapes, thread
 from ..registry.tensors import holds_bfloat16, holds_tensors
 
@@ -55,7 +55,7 @@ def call_recorded(op, inputs, out, attrs):
             given = given_back(result, plain, inputs)  # an identity, as merging a merged gradient
             return tuple(map(wrapped, given)) if isinstance(given, tuple) else wrapped(given)
     many = isinstance(result, tuple)
-    _refuse_bfloat16(op, inputs, result if many else (result,))
+    _refuse_on_gpu(op, inputs, result if many else (result,))
     result = tuple([as_new_variable(r, plain) for r in result]) if many else as_new_variable(result, plain)
     record(op, plain, attrs, result)
     return tuple(map(wrapped, result)) if many else wrapped(result)
@@ -83,14 +83,14 @@ def _refuse_lost(op, inputs):
             )
 
 
-def _refuse_bfloat16(op, inputs, results):
-    """Refuse results in bfloat16 of a variable: what NumPy computes of them no tape sees."""
-    if not holds_bfloat16(results):
+def _refuse_on_gpu(op, inputs, results):
+    """Refuse results in bfloat16 of a variable on a GPU, whose gradients are not summed in float32 there."""
+    if not holds_bfloat16([x for x in results if on_gpu(x)]):
         return
     for name, x in zip(op._names(inputs), inputs, strict=True):
         if isinstance(numbers_of(x), RecordedArray) or any(tape._is_traced(x) for tape in open_tapes()):
             raise DTypeError(
-                f"{op.name} gives bfloat16, which a lodkit.Tape does not record; pass {name} in float32, or "
+                f"{op.name} gives bfloat16 on a GPU, which a lodkit.Tape does not record; pass {name} in float32, or "
                 f"lodkit.stop_gradient({name})"
             )
 
@@ -126,8 +126,8 @@ def parameter(x: T) -> T:
     Parameters
     ----------
     x : array, list, LoDTensor or SelectedRows
-        Of floating numbers. Values of a LoDTensor and the value of SelectedRows become parameters. Arrays on a GPU are
-        returned as they are: tapes record operators of them, and take them as sources.
+        Of floating numbers, bfloat16 too. Values of a LoDTensor and the value of SelectedRows become parameters. Arrays
+        on a GPU are returned as they are: tapes record operators of them, and take them as sources.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def parameter(x: T) -> T:
     if not is_array(values):
         raise TypeError(f"parameter takes arrays, LoDTensors and SelectedRows, got {type(values).__name__}")
     dtype = dtype_of(values)
-    if dtype.kind != "f":
+    if not is_floating(dtype):
         raise DTypeError(f"a parameter must hold floating numbers, not {dtype}; {remedy_of(dtype, floating=True)}")
     if not isinstance(values, np.ndarray):
         return x

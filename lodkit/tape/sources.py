@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import dtype_of, is_array, may_share_memory, zeros_like
+from ..arrays import dtype_of, is_array, is_floating, may_share_memory, zeros_like
 from ..arrays.recorded import Parameter, RecordedArray
 from ..base.errors import DTypeError, LodkitError
 from ..lod import LoDTensor, SelectedRows
@@ -50,7 +50,7 @@ def _check_source(tape, i, source, given, made):
     array = numbers_of(source)
     if not isinstance(array, np.ndarray):
         return
-    if array.dtype.kind != "f":
+    if not is_floating(array.dtype):
         raise DTypeError(
             f"{_describe_source(i, array)}, has no gradient, which only floating numbers have; leave it out"
         )

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
-from ..arrays import dtype_of, is_array, may_share_memory
+from ..arrays import dtype_of, is_array, is_floating, may_share_memory
 from ..arrays.numpy_arrays import without_repeats
 from ..arrays.recorded import Function, hooks, state
 from ..base.errors import LodkitError
@@ -22,6 +22,7 @@ from ..registry.kinds import numbers_of, owner_of, replaced, unwrapped, wrapped
 from ..registry.open_tapes import Call, listeners, no_grad, open_tapes, thread
 from ..registry.public_call import side_by_side
 from .backward import Readable, add_to, backward, like_source, seed, separate
+from .halves import rounded_like
 from .recording import parameter, record
 from .sources import aligned_arguments, check_sources, check_unconnected, refuse_views, total_or_default
 
@@ -110,8 +111,8 @@ class Tape:
         """
         x = unwrapped(x)
         values = numbers_of(x)
-        if type(values) is not np.ndarray or values.dtype.kind != "f":
-            if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        if type(values) is not np.ndarray or not is_floating(values.dtype):
+            if isinstance(values, np.ndarray) and is_floating(values.dtype):
                 raise TypeError(f"watch takes no {type(values).__name__}; pass np.asarray(x), which shares its memory")
             shown = f"{values.dtype} numbers" if isinstance(values, np.ndarray) else type(values).__name__
             raise TypeError(f"watch takes NumPy arrays, LoDTensors and SelectedRows of floating numbers, got {shown}")
@@ -206,7 +207,7 @@ class Tape:
         total: dict[int, Any] = {}
         for key in keys:
             add_to(total, where, found[key])
-        return total.get(where)
+        return rounded_like(source, total.get(where))
 
     def _readable_call(self, call):
         """The call as gradient rules may read it: not what ``out=`` or an update has overwritten since."""
@@ -284,7 +285,7 @@ class Tape:
             for input_, key in zip(call.inputs, call.input_keys, strict=True):
                 if key in made:
                     todo.append(made[key])
-                elif is_floating(input_) and key[0] not in self._constants:
+                elif has_gradient(input_) and key[0] not in self._constants:
                     return True
         return False
 
@@ -303,15 +304,16 @@ def _checksum(array):
 
 def differentiate(call):
     """Run ``functools.partial(op, *inputs, **attrs)``, and the gradients of its floating outputs by such inputs."""
-    inputs = [parameter(x) if is_floating(x) else x for x in call.args]
+    inputs = [parameter(x) if has_gradient(x) else x for x in call.args]
     with Tape() as tape:
         result = call.func(*inputs, **call.keywords)
     outputs = side_by_side(result)
-    tape.gradient([x for x in outputs if is_floating(x)], list(filter(is_floating, inputs)), unconnected="none")
+    tape.gradient([x for x in outputs if has_gradient(x)], list(filter(has_gradient, inputs)), unconnected="none")
 
 
-def is_floating(x):
-    return is_array(numbers_of(x)) and dtype_of(numbers_of(x)).kind == "f"
+def has_gradient(x):
+    """Whether a value is of floating numbers."""
+    return is_array(numbers_of(x)) and is_floating(dtype_of(numbers_of(x)))
 
 
 hooks.differentiate = differentiate

@@ -201,3 +201,64 @@ def test_calls_by_a_plan_are_those_before_it():
         lodkit.embedding_bag(table, ids, out=torch.empty(2, 4))
     with pytest.raises(lodkit.RowIndexError, match="9"):
         lodkit.lookup_table(table, torch.tensor([1, 9]))
+
+
+@pytest.mark.parametrize("dtype", [HALF, torch.float16], ids=str)
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RowwiseAdagrad"])
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_master_weights(name, kind, dtype):
+    """Steps are those of a table in float32, which is rounded after each; they go on to the bits after loading."""
+    start = torch.randn(50, 8).to(dtype)
+    factors = torch.rand(16, 5).to(dtype)
+
+    def made(weight, **attrs):
+        module = EmbeddingBag.from_pretrained(weight, freeze=False, mode="sum", **kind)
+        return module, getattr(optim, name)(module.parameters(), lr=0.05, **attrs)
+
+    def step(module, optimizer, ids, grad):
+        optimizer.zero_grad()
+        module(ids, per_sample_weights=factors.to(module.weight.dtype)).backward(grad.to(module.weight.dtype))
+        optimizer.step()
+
+    module, optimizer = made(start.clone(), master_weights=True)
+    place = module.weight.data_ptr()
+    steps = [(ids, grad.to(dtype)) for ids, grad in batches(6)]
+    for ids, grad in steps[:3]:
+        step(module, optimizer, ids, grad)
+    master = optimizer.state[module.weight]["master_weights"]
+    assert module.weight.data_ptr() == place and master.dtype is torch.float32
+    assert torch.equal(module.weight.detach(), master.to(dtype))
+    if kind == {"fused": True}:  # whose gradient is not rounded before the step
+        wide, other = made(start.float())
+        for ids, grad in steps[:3]:
+            step(wide, other, ids, grad.float())
+        assert torch.equal(master, wide.weight.detach())
+    resumed, again = made(torch.zeros(50, 8, dtype=dtype), master_weights=True)
+    again.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    resumed.load_state_dict(module.state_dict())
+    for ids, grad in steps[3:]:
+        step(module, optimizer, ids, grad)
+        step(resumed, again, ids, grad)
+    assert torch.equal(resumed.weight, module.weight)
+    assert torch.equal(again.state[resumed.weight]["master_weights"], master)
+
+
+def test_small_steps_count_with_master_weights():
+    kept, lost = (torch.nn.Parameter(torch.ones(50, 4, dtype=HALF)) for _ in range(2))
+    table = torch.nn.Parameter(torch.ones(3, 2))
+    optimizer, plain = optim.SGD([kept, table], lr=1.0, master_weights=True), optim.SGD([lost], lr=1.0)
+    for _ in range(100):
+        kept.grad, lost.grad = (torch.full((50, 4), 2.0**-10, dtype=HALF) for _ in range(2))
+        table.grad = torch.full((3, 2), 2.0**-10)
+        optimizer.step()
+        plain.step()
+    assert (kept.detach().float() - (1 - 100 * 2.0**-10)).abs().max() <= 2.0**-9
+    assert torch.equal(lost.detach(), torch.ones(50, 4, dtype=HALF))
+    assert "master_weights" not in optimizer.state[table] and (table == 1 - 100 * 2.0**-10).all()
+    with pytest.raises(ValueError, match="leave out rounding_seed"):
+        optim.SGD([kept], lr=1.0, master_weights=True, rounding_seed=1)
+    with torch.no_grad():
+        kept[3] = 4.0  # by another: the copy takes it
+    kept.grad = torch.full((50, 4), 2.0**-10, dtype=HALF)
+    optimizer.step()
+    assert (optimizer.state[kept]["master_weights"][3] == 4 - 2.0**-10).all()

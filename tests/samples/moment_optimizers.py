@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import ALL_TYPES
 from ._make import reals
 from .optimizers import HALF, NONE, REPEATED, SINGLE, WIDE, with_states
 
@@ -14,8 +15,12 @@ LAZY = {"lazy": True}
 
 
 def cases(states, rowwise=False, **attrs):
-    """Of float32 and float16, which share kernels, row by row; merged in momentum's samples."""
-    listed = [(REPEATED, {}), (NONE, {}), (REPEATED, LAZY), (SINGLE, ONE_BY_ONE), (HALF, ONE_BY_ONE)]
+    """Row by row in float32 and float16, whose kernels are others; merged in momentum's samples.
+
+    In float16 a rule of several states is sampled with LODKIT_TEST_TYPES=all.
+    """
+    listed = [(REPEATED, {}), (NONE, {}), (REPEATED, LAZY), (SINGLE, ONE_BY_ONE)]
+    listed += [(HALF, ONE_BY_ONE)] * (states == 1 or ALL_TYPES)
     for grad, more in (*listed, (reals(6, 3), {})):
         yield with_states(grad.shape, grad.dtype, grad, states, rowwise), {"lr": np.array([0.5]), **attrs, **more}
 

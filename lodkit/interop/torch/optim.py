@@ -13,12 +13,15 @@ import torch
 
 from ... import optim as _rules
 from ...arrays import to_dtype
+from ...arrays.ids import checked_ids
 from ...arrays.tensors import check_storage
 from ...base.errors import DTypeError, LodkitError
 from ...base.signals import uninterrupted
 from ...base.tracebacks import surface
+from ...lod import SelectedRows
 from ...ops.bag_updates import ABSENT
 from ...optim.checks import asks_for_lr, check_gradient, counted, refuse_shared, unknown_class
+from ...optim.master_weights import MASTER, check_master, step_master, widen_gradient
 from ...registry import OPS
 from .bag_gradient import BagGradient, rows_of
 from .operands import array, bits, tensor
@@ -45,6 +48,9 @@ class Optimizer(torch.optim.Optimizer):
         On the CPU or a GPU, of floating numbers.
     lr : float
         Learning rate; PyTorch's schedulers change that of the groups.
+    master_weights : bool
+        True if parameters of float16 and bfloat16 have a copy in float32, a state, that is stepped and rounded into
+        them, so that steps too small for them add up. On the CPU.
     **attrs
         Attributes of the operator, as in ``lodkit.optim``; groups may have their own. ``lazy=True`` updates, by a
         sparse gradient, only its rows, as SparseAdam does; without it the numbers are those of the dense gradient.
@@ -65,7 +71,7 @@ class Optimizer(torch.optim.Optimizer):
     def _defaults(cls):
         rule = cls.rule
         known = {k: v for k, v in rule.op.defaults.items() if k not in _LEFT_OUT}
-        return {**known, **dict.fromkeys(rule.flags, False), **rule.defaults}
+        return {**known, MASTER: False, **dict.fromkeys(rule.flags, False), **rule.defaults}
 
     @classmethod
     def _refuse_unknown(cls, names):
@@ -82,9 +88,10 @@ class Optimizer(torch.optim.Optimizer):
         super().add_param_group(param_group)
         try:
             group = self.param_groups[-1]
-            self._recipe(group)
+            recipe, _ = self._recipe(group)
             for name, param in _named(group, len(self.param_groups) - 1):
                 _check(name, param)
+                _state_names(recipe, name, param)
         except Exception:
             self.param_groups.pop()
             raise
@@ -134,7 +141,7 @@ class Optimizer(torch.optim.Optimizer):
         """The update of a parameter, checked."""
         _check(name, param)
         state = self.state[param]
-        names = recipe._names(recipe.groups[0])
+        names = _state_names(recipe, name, param)
         if not state:
             self._fill(recipe, state, names, param)
         if [*state] != ["iteration", *names]:
@@ -149,7 +156,7 @@ class Optimizer(torch.optim.Optimizer):
             if self._is_fused(own):
                 return _Update(name, param, numbers, (*grad.joined(),), arrays, own, state, OPS[self._fused_name()])
             grad = grad.selected_rows()
-            if grad.dtype != numbers.dtype:
+            if grad.dtype != numbers.dtype and MASTER not in arrays:
                 grad = grad.merge()
                 grad = grad._with_value(to_dtype(grad.value, numbers.dtype))
         else:
@@ -163,6 +170,9 @@ class Optimizer(torch.optim.Optimizer):
         shape, kind = tuple(param.shape) or (1,), _EXACT.get(param.dtype, param.dtype)
         made = {"iteration": 0}
         for name in names:
+            if name == MASTER:
+                made[name] = param.detach().reshape(shape).float().contiguous()
+                continue
             size, dtype, start = self.rule.op.definition.optimizer.layout(name, shape, _NUMPY[kind])
             # NumPy asks for huge pages, which PyTorch does not: rows anywhere in a state are found faster.
             fresh = torch.from_numpy(np.full(size, start, dtype) if start else np.zeros(size, dtype))
@@ -205,7 +215,7 @@ class Optimizer(torch.optim.Optimizer):
     def _loaded(self, group, param, given):
         """States of a parameter from those of a file, as copies."""
         (recipe, _), made = self._recipe(dict(group)), {}
-        self._fill(recipe, made, recipe._names(recipe.groups[0]), param)
+        self._fill(recipe, made, _state_names(recipe, "a parameter", param), param)
         for name, mine in made.items():
             value = given.get(name)
             if name == "iteration":
@@ -235,19 +245,44 @@ class _Update(typing.NamedTuple):
     op: typing.Any
 
     def run(self):
-        states = [*self.states.values()]
-        if isinstance(self.grad, tuple):
-            bags, grad, weights, pool = self.grad
-            attrs = {k: v for k, v in self.attrs.items() if k not in ABSENT}
-            slots = [*states, *(None,) * (len(self.op.inputs) - len(states) - 4)]
-            self.op(self.array, bags, grad, *slots, weights, pool=pool, **attrs)
+        if MASTER in self.states:
+            step_master(self.step, self.array, self.states[MASTER], self.rows())
         else:
-            self.op(self.array, self.grad, *states, **self.attrs)
+            self.step(self.array)
         if _is_written(self.param):
             torch.autograd.graph.increment_version(self.param)  # so that autograd notices, as of PyTorch's own
         else:
             self.param.copy_(tensor(self.array).reshape(self.param.shape))
         self.state["iteration"] += 1
+
+    def step(self, numbers):
+        """Step numbers of the parameter, its own or the copy in float32."""
+        states, widen = [x for s, x in self.states.items() if s != MASTER], MASTER in self.states
+        if isinstance(self.grad, tuple):
+            bags, grad, weights, pool = self.grad
+            if widen:
+                grad, weights = widen_gradient(grad), None if weights is None else widen_gradient(weights)
+            attrs = {k: v for k, v in self.attrs.items() if k not in ABSENT}
+            slots = [*states, *(None,) * (len(self.op.inputs) - len(states) - 4)]
+            self.op(numbers, bags, grad, *slots, weights, pool=pool, **attrs)
+        else:
+            self.op(numbers, widen_gradient(self.grad) if widen else self.grad, *states, **self.attrs)
+
+    def rows(self):
+        """Rows that the step changes; None for all."""
+        if isinstance(self.grad, tuple):
+            return checked_ids(self.grad[0]._values, len(self.array))
+        spreads = self.op.definition.optimizer.spreads({**self.op.defaults, **self.attrs})
+        return None if spreads or not isinstance(self.grad, SelectedRows) else self.grad._rows
+
+
+def _state_names(recipe, name, param):
+    """Names of the states of a parameter; master weights come last."""
+    group = recipe.groups[0]
+    if not group[MASTER] or param.dtype not in _EXACT:
+        return recipe._names(group)
+    check_master(group, name, param.is_cpu)
+    return [*recipe._names(group), MASTER]
 
 
 def _named(group, number):

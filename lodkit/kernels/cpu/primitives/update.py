@@ -54,7 +54,24 @@ def rows_loop(rule, param, states, grad, duplicates="merge", everywhere=False, r
 def can_spread(rule, param):
     """Whether ``rows_update`` steps all rows: they are whole vectors of the type that they compute in."""
     wide = param.ndim > 1 and len(param) and whole_width(param.size // len(param)) >= 8
-    return bool(wide) and not rule.rowwise and not is_half(param.dtype)
+    return bool(wide) and not rule.rowwise
+
+
+def needs_copies(rule, param, states, duplicates="merge"):
+    """Whether halves are stepped as copies in float32: where kernels would round a row between two of its steps, or
+    read the one number that a row-wise state has for it.
+    """
+    if not (rule.rowwise and is_half(param.dtype)):
+        return False
+    return duplicates == "sequential" or bool(states and is_half(states[-1].dtype))
+
+
+def gradient_of(param, grad):
+    """A gradient in C order as kernels take it: of halves it may be float32, since sums are not rounded before a step,
+    else it has the type of the parameter.
+    """
+    sums = is_half(param.dtype) and grad.dtype == _FLOAT32
+    return np.ascontiguousarray(grad, grad.dtype if sums else param.dtype)
 
 
 def update_all(rule, param, states, grad, taken=None):
@@ -62,15 +79,15 @@ def update_all(rule, param, states, grad, taken=None):
     if not param.size:
         _write((), (), rule.extra_writes)
         return
-    if is_half(param.dtype):  # whose gradient may be float32, and whose states
+    if needs_copies(rule, param, states):
         copies = [as_float32(array) for array in (param, *states)]
         update_all(rule._replace(extra_writes=()), copies[0], copies[1:], upcast(np.ascontiguousarray(grad)), taken)
         _write((param, *states), copies, rule.extra_writes)
         return
-    arrays, chunk = [param, *states, np.ascontiguousarray(grad, param.dtype)], DENSE_CHUNKS * settings.chunk_rows
-    p, *states, g = map(matrix, arrays) if rule.rowwise else [x.reshape(1, -1) for x in arrays]
+    arrays, chunk = [param, *states, gradient_of(param, grad)], DENSE_CHUNKS * settings.chunk_rows
+    p, *states, g = map(matrix, arrays if rule.rowwise else [x.reshape(1, -1) for x in arrays])
     kernel, _ = dense_loop(rule, p, states, g, taken is not None)
-    taken, numbers = g if taken is None else taken.reshape(1, -1), rule_numbers(rule, p.dtype)
+    taken, numbers = g if taken is None else taken.reshape(1, -1), rule_numbers(rule, compute_dtype(param.dtype))
     chunk = max(1, chunk // p.shape[1]) if rule.rowwise else chunk
     _launch(rule, kernel, p.size, p, tuple(states), g, taken, numbers, chunk)
 
@@ -168,19 +185,19 @@ def update_runs(
 
     With ``everywhere`` all other rows by a gradient of 0.
     """
-    if is_half(param.dtype):
+    if needs_copies(rule, param, states, duplicates):
         _update_runs_half(rule, param, states, at, starts, order, upcast(value), duplicates, scale, taken)
         return
-    p, g = matrix(param), matrix(np.asarray(value, param.dtype))
+    p, g = matrix(param), matrix(gradient_of(param, value))
     if not p.size or not (everywhere or len(at)):
         _write((), (), rule.extra_writes)
         return
     if duplicates == "merge" and len(order) - len(at) >= TILE * settings.chunk_rows:
-        g, order, starts, scale = _long_runs_summed(g, order, starts, scale)
+        g, order, starts, scale = _long_runs_summed(g, value, order, starts, scale)
     columns, weighted = p.shape[1], scale is not None
     kinds = duplicates, everywhere, weighted, taken is not None
     kernel, _ = _choose_rows_kernel(rule, columns, len(states), *kinds)
-    states, numbers = tuple(map(matrix, states)), rule_numbers(rule, p.dtype)
+    states, numbers = tuple(map(matrix, states)), rule_numbers(rule, compute_dtype(param.dtype))
     scale, taken = scale if weighted else numbers, g if taken is None else matrix(taken)
     size, chunk = columns * len(order), settings.chunk_rows
     if everywhere:
@@ -188,10 +205,15 @@ def update_runs(
     _launch(rule, kernel, size, p, states, at, order, starts, g, scale, taken, numbers, chunk, settings.block_rows)
 
 
-def _long_runs_summed(g, order, starts, scale):
-    """The sums of runs, by all threads, where one is longer than the tiles of ``reduce_into``; else what was given."""
+def _long_runs_summed(g, value, order, starts, scale):
+    """The sums of runs, by all threads, where one is longer than the tiles of ``reduce_into``; else what was given.
+
+    ``g`` is the matrix of ``value``.
+    """
     if np.diff(starts).max() <= TILE * settings.chunk_rows:
         return g, order, starts, scale
+    if is_half(value.dtype):
+        g = matrix(upcast(value))
     if scale is not None:
         g, order = g[order] * scale.reshape(-1, 1).astype(g.dtype, copy=False), np.arange(len(order))
     sums, single = reduce_into(g, order, None, None, starts, "sum", 0.0), np.arange(len(starts))

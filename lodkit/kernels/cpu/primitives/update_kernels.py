@@ -171,8 +171,9 @@ def _row_step(step, width, count, has_row_state, adjusts, run_sum):
 
 
 @jitable
-def _row_like(param):
-    return np.empty((1, param.shape[1]), param.dtype)
+def _row_like(param, numbers):
+    """A row of the parameter's width, in the type that it computes in."""
+    return np.empty((1, param.shape[1]), numbers.dtype)
 
 
 @functools.cache
@@ -189,7 +190,7 @@ def rowwise_kernel(step, width, count, has_row_state, merge, adjusts=False, weig
     def kernel(param, states, at, order, starts, value, scale, applied_step, numbers, chunk, block):
         at, order, starts = _sorted_runs(at, order, starts)
         for c in prange((len(order) + chunk - 1) // chunk):
-            sums = _row_like(param)
+            sums = _row_like(param, numbers)
             for u in range(lower_bound(starts, c * chunk), min(len(at), lower_bound(starts, (c + 1) * chunk))):
                 row, start, stop = at[u], starts[u], starts[u + 1]
                 for j in range(0, param.shape[1], width):
@@ -227,7 +228,7 @@ def rowwise_dense_kernel(step, width, count, has_row_state, adjusts=False):
     @parallel_kernel
     def kernel(param, states, grad, applied_step, numbers, chunk):
         for c in prange((len(param) + chunk - 1) // chunk):
-            sums = _row_like(param)
+            sums = _row_like(param, numbers)
             for row in range(c * chunk, min(len(param), (c + 1) * chunk)):
                 number = load(states, row)
                 number = update(param, states, row, number, grad, row, grad, row, row + 1, 1, numbers, sums)
