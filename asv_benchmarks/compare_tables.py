@@ -90,6 +90,19 @@ def torch_bags(table, bags, bits):
     return lambda r: run(packed, *given[r % len(given)], False, 0)
 
 
+def _torch_float8_bags(rows, bags):
+    """Make bags of as many ids each by PyTorch, which has none: rows are gathered as bytes, converted and summed."""
+    words, scale = torch.from_numpy(rows.values), torch.from_numpy(np.resize(rows.scale, (len(rows), 1)))
+    given, kind = [torch.from_numpy(x.values) for x in bags], getattr(torch, rows.bits)
+
+    def call(r):
+        ids = given[r % len(given)]
+        taken = words[ids].view(kind).float() * scale[ids]
+        return taken.view(BAGS, -1, rows.columns).sum(1)
+
+    return call
+
+
 def _fbgemm_bags(bags, bits):
     """Make FBGEMM's inference bags, over a table of its own with float16 scales; they return None."""
     from fbgemm_gpu.split_embedding_configs import SparseType
@@ -109,23 +122,24 @@ def _fbgemm_bags(bags, bits):
 
 
 def quantized():
-    """Compare 8 and 4 bit bags with float32 bags: 2,000 bags, 100k ids, 64 columns."""
+    """Compare bags of 8 and 4 bits and of float8 with float32 bags: 2,000 bags, 100k ids, 64 columns."""
     table = rng.standard_normal((HEIGHT, 64), dtype=np.float32)
     lengths = np.full(BAGS, COUNT // BAGS)
     bags = [lodkit.LoDTensor(rng.integers(0, HEIGHT, lengths.sum()), [lengths]) for _ in range(BATCHES)]
     weights = rng.standard_normal(lengths.sum(), dtype=np.float32)
-    for bits in (8, 4):
-        rows = lodkit.quantize_rows(table, bits=bits)
-        unpacked = lodkit.dequantize_rows(rows, bits=bits)
+    formats = (8, "row"), (4, "row"), ("float8_e4m3fn", "row"), ("float8_e4m3fn", "table"), ("float8_e5m2", "row")
+    for bits, per in formats:
+        rows, in_float8 = lodkit.quantize_rows(table, bits=bits, per=per), isinstance(bits, str)
+        unpacked = lodkit.dequantize_rows(rows)
         calls = {
             "lodkit": lambda r, q=rows, b=bits: lodkit.quantized_embedding_bag(q, bags[r % BATCHES], bits=b),
             "lodkit, float32 table": lambda r, t=unpacked: lodkit.embedding_bag(t, bags[r % BATCHES]),
         }
         if torch:
-            calls["torch"] = torch_bags(table, bags, bits)
-        if fbgemm:
+            calls["torch"] = _torch_float8_bags(rows, bags) if in_float8 else torch_bags(table, bags, bits)
+        if fbgemm and not in_float8:
             calls["fbgemm"] = _fbgemm_bags(bags, bits)
-        measure(f"bags of {bits} bits", calls)
+        measure(f"bags of {bits}, by {per}" if in_float8 else f"bags of {bits} bits", calls)
     calls = {
         "lodkit": lambda r: lodkit.embedding_bag(table, bags[r % BATCHES], weights),
         "lodkit lookup, weigh, pool": lambda r: lodkit.sequence_pool(

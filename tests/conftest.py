@@ -23,6 +23,7 @@ from thread_script import cache_of_threads, run_threads  # noqa: F401  fixtures
 import lodkit
 from lodkit import arrays
 from lodkit.kernels.cpu.primitives import device, reduce
+from lodkit.lod.packed_rows import CODE_BITS
 
 if not ALL_TYPES:
     # Batches that tests take for large share the kernels of small ones, which sum the columns in strips of two widths:
@@ -142,7 +143,10 @@ def flat(result):
         return [result.rows, result.value, np.array(result.height)]
     if isinstance(result, lodkit.RankTable):
         return [result.index, result.running, *(np.array(level) for level in result.lod())]
-    return [result.values, np.array(result.bits)] if isinstance(result, lodkit.PackedRows) else [result]
+    if isinstance(result, lodkit.PackedRows):
+        scales = [] if result.scale is None else [np.asarray(result.scale)]
+        return [result.values, *scales, np.array([*CODE_BITS].index(result.bits))]
+    return [result]
 
 
 def check_locked_array(array):

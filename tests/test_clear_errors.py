@@ -221,7 +221,13 @@ def test_the_type_of_an_error_follows_the_choices():
     for wrong in ("bad", np.str_("bad")):
         with pytest.raises(ValueError, match="pool must be one of"):
             lodkit.sequence_pool(x, pool=wrong)
-    for wrong, error in ((3, ValueError), (np.int64(3), ValueError), ("8", TypeError), (True, TypeError)):
+    for wrong, error in (
+        (3, ValueError),
+        (np.int64(3), ValueError),
+        ("8", ValueError),
+        ([8], TypeError),
+        (True, TypeError),
+    ):
         with pytest.raises(error, match="bits must be one of"):
             lodkit.quantize_rows(np.ones((2, 2), np.float32), bits=wrong)
 

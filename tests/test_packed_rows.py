@@ -1,4 +1,4 @@
-"""PackedRows: tables in few bits that know how many."""
+"""PackedRows: compressed tables that know their format."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_packed_rows_are_read_in_their_bits(bits):
         for other in {*BITS} - {bits}:
             with pytest.raises(ValueError, match=f"packed in {bits} bits, and read in {other}"):
                 read(rows, bits=other)
-        with pytest.raises(TypeError, match="does not tell in how many bits it is packed; pass bits=8, 4 or 2"):
+        with pytest.raises(TypeError, match="does not tell in how many bits it is packed; pass bits=8, 4, 2,"):
             read(rows.values)
     assert lodkit.quantized_embedding_bag.select(rows, BAGS) == lodkit.quantized_embedding_bag.select(rows.values, BAGS)
 
@@ -61,8 +61,16 @@ def test_packed_rows_stay_what_they_are(tmp_path):
         (lambda rows: np.asarray(rows), TypeError, "no numbers: lodkit.dequantize_rows"),
         (lambda rows: rows[0], TypeError, "taken by a slice, a mask or an array"),
         (lambda rows: rows[:, :4], TypeError, "taken by a slice, a mask or an array"),
-        (lambda rows: lodkit.PackedRows(rows.values, bits=3), ValueError, "bits must be one of 8, 4, 2, got 3"),
-        (lambda rows: lodkit.PackedRows(TABLE, bits=4), lodkit.DTypeError, "uint8, not float32; make them with"),
+        (
+            lambda rows: lodkit.PackedRows(rows.values, bits=3),
+            ValueError,
+            "bits must be one of 8, 4, 2, 'float8_e4m3fn' or 'float8_e5m2', got 3",
+        ),
+        (
+            lambda rows: lodkit.PackedRows(TABLE, bits=4),
+            lodkit.DTypeError,
+            "or float8_e5m2, not float32; make them with",
+        ),
         (lambda rows: lodkit.PackedRows(rows.values[:, :3], 4), lodkit.ShapeMismatchError, "4 bytes of scale and bias"),
         (lambda rows: lodkit.embedding_bag(rows, BAGS), TypeError, "PackedRows"),
     ],

@@ -151,7 +151,11 @@ ROWS = lodkit.PackedRows(BYTES, bits=8)
             lodkit.DTypeError,
             r"not int64; convert with \.astype\(np\.float64\), .* a list with np\.asarray\(x, np\.float64\)",
         ),
-        (lambda: lodkit.quantize_rows(TABLE, bits=3), ValueError, "bits must be one of 8, 4, 2, got 3"),
+        (
+            lambda: lodkit.quantize_rows(TABLE, bits=3),
+            ValueError,
+            "bits must be one of 8, 4, 2, 'float8_e4m3fn', 'float8_e5m2', got 3",
+        ),
         (
             lambda: lodkit.dequantize_rows(TABLE, bits=8),
             lodkit.DTypeError,

@@ -4,10 +4,12 @@ import lodkit
 
 from . import common
 
+FORMATS = [8, 4, 2, "float8_e4m3fn", "float8_e5m2"]
+
 
 class QuantizedBag:
     param_names = ["bits", "width", "ids"]
-    params = [[8, 4, 2], [64, 128], ["uniform", "zipf"]]
+    params = [FORMATS, [64, 128], ["uniform", "zipf"]]
 
     def setup(self, bits, width, kind):
         rng = np.random.default_rng(0)
@@ -23,9 +25,22 @@ class QuantizedBag:
         lodkit.quantized_embedding_bag(self.rows, self.ids, self.weights, bits=bits, out=self.out)
 
 
+class QuantizedLookup:
+    param_names = ["bits", "width"]
+    params = [FORMATS, [64, 128]]
+
+    def setup(self, bits, width):
+        rng = np.random.default_rng(0)
+        self.ids, self.rows = common.ids(rng).values, lodkit.quantize_rows(common.table(rng, width), bits=bits)
+        self.out = lodkit.quantized_lookup_table(self.rows, self.ids)
+
+    def time_run(self, *_):
+        lodkit.quantized_lookup_table(self.rows, self.ids, out=self.out)
+
+
 class Pack:
     param_names = ["bits"]
-    params = [[8, 4, 2]]
+    params = [FORMATS]
 
     def setup(self, bits):
         self.table = common.table(np.random.default_rng(0), 64)
@@ -33,7 +48,7 @@ class Pack:
         self.out = lodkit.dequantize_rows(self.rows, bits=bits)
 
     def time_quantize(self, bits):
-        lodkit.quantize_rows(self.table, bits=bits, out=self.rows)
+        lodkit.quantize_rows(self.table, bits=bits, out=self.rows.values)
 
     def time_dequantize(self, bits):
         lodkit.dequantize_rows(self.rows, bits=bits, out=self.out)

@@ -24,6 +24,7 @@ from .number_types import (
     FLOATS,
     INTEGERS,
     MOVED,
+    PACKED,
     SUMMED,
     TAKES,
     VALUE_TYPES,

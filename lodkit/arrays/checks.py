@@ -116,7 +116,9 @@ def _name_among(choices, dtype):
     """The one of some names of data types that means ``dtype``: np.float32, np.dtype("f4"), "f4", "<f4"; else None."""
     for name in filter(np.sctypeDict.__contains__, choices):
         kind = np.dtype(name)
-        if dtype in (kind.str, kind.str[1:]) if isinstance(dtype, str) else dtype in (kind, kind.type):
+        # Types that NumPy lacks share codes, as "V1", which it does not know.
+        codes = (kind.str, kind.str[1:]) if kind.isbuiltin == 1 else ()
+        if dtype in codes if isinstance(dtype, str) else dtype in (kind, kind.type):
             return name
     return None
 

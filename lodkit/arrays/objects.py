@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base.bfloat16 import is_bfloat16
 from ..base.errors import DTypeError
+from ..base.float8 import FLOAT8_REMEDY, float8_of
 from .remedies import TEXT, cast_to
 
 OBJECTS = "OSTU"  # kinds of dtype
@@ -27,6 +28,8 @@ def remedy_of(dtype, floating=False):
     kind, short = dtype.kind, dtype.itemsize <= 2
     if is_bfloat16(dtype):
         return "convert with lodkit.cast(x, dtype='float32')"
+    if float8_of(dtype):
+        return FLOAT8_REMEDY
     if kind in TEXT:
         return f"{cast_to(np.float64, of=dtype)}, or make ids of words: lodkit.vocabulary(texts)(texts)"
     if floating or kind in "fcV":

@@ -28,7 +28,7 @@ def remedy_for(x, name, wanted: Wanted = "array"):
 def conversion_of(x: Any, wanted: Wanted = "array") -> str | None:
     """Return the conversion of ``x``, with ``{}`` for its name; None if there is none."""
     if type(x).__name__ == "PackedRows":
-        return "lodkit.dequantize_rows({}), or call lodkit.quantized_embedding_bag"
+        return "lodkit.dequantize_rows({}), or call lodkit.quantized_embedding_bag or lodkit.quantized_lookup_table"
     made = _look_up(x, wanted)
     if made is None and isinstance(x, numbers.Number | np.generic):  # nothing makes sequences of it
         return None if wanted == "LoDTensor" else "[{}]"

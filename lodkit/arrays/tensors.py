@@ -8,6 +8,7 @@ import numpy as np
 
 from ..base.bfloat16 import BFLOAT16, is_bfloat16
 from ..base.errors import DTypeError, LodkitError
+from ..base.float8 import FLOAT8_REMEDY, float8_of
 from .objects import remedy_of
 
 
@@ -133,7 +134,8 @@ def _read_unusual(tensor, name, record):
         plain = tensor.detach().resolve_conj().resolve_neg()
         return plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
     except TypeError as error:
-        raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .float()") from error
+        remedy = FLOAT8_REMEDY if float8_of(tensor.dtype) else "convert with .float()"
+        raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; {remedy}") from error
     except RuntimeError as error:
         # Subclasses without memory raise, as tensors of vmap, grad and compile.
         raise TypeError(

@@ -15,8 +15,9 @@ import numpy as np
 from numba.extending import overload
 
 from ..base.bfloat16 import round_to_bits, widen_bits
+from ..base.float8 import round_to_bytes, widen_bytes
 from . import private_numba, reducers
-from .llvm import bitpack, intrinsics, memory, vector_math
+from .llvm import bitpack, float8, intrinsics, memory, vector_math
 from .llvm.vectors import COMPUTE_DTYPE
 
 
@@ -133,6 +134,16 @@ def store_codes(rows, i, j, codes, bits):
     parts = codes.astype(np.uint8).reshape(8 // bits, -1)
     packed = [part << np.uint8(bits * k) for k, part in enumerate(parts)]
     rows[i, j : j + parts.shape[1]] = np.bitwise_or.reduce(packed)
+
+
+def load_float8(rows, i, j, width, name):
+    """The numbers of the bytes ``rows[i, j : j + width]``, which are float8 of a format."""
+    return widen_bytes(rows[i, j : j + width], name)
+
+
+def store_float8(rows, i, j, vector, name):
+    """Write float32 lanes to the bytes from ``rows[i, j]`` on, rounded to the nearest float8 of a format."""
+    rows[i, j : j + len(vector)] = round_to_bytes(vector, name)
 
 
 def transpose(vector, rows):
@@ -283,6 +294,7 @@ for _module, _names in (
     (intrinsics, f"{_LANES} load_first store_first keep_loop_rolled"),
     (memory, "copy stream store_fence prefetch prefetch_lanes prefetch_alternate"),
     (bitpack, "load_packed load_params store_codes transpose half"),
+    (float8, "load_float8 store_float8"),
     (
         vector_math,
         "mul_rounded sqrt exp sigmoid tanh erfc log zero_nonfinite is_finite zero_at_minus_inf zero_unless_positive",

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..arrays import mixed_types, native
+from ..arrays import FLOATING, INTEGERS, SUMMED, mixed_types, native
 from ..base.errors import LodkitError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, check_bag, values_of
 from ..registry import Dense, VarDesc, op, pooled_desc
@@ -204,7 +204,13 @@ def prepare_columns(on, xs, tables, names, pool, padding_idx, dtype):
     return Bags(found, (segments - 1, start), total, result_dtype(first, pool, dtype), label)
 
 
-@op
+def name_inputs(xs, attrs):
+    """Say of each input whether it is one of the tables, of the ids or of the weights."""
+    parts = split_inputs(xs, attrs["tables"])[:3]
+    return [name for name, part in zip(("tables", "ids", "weights"), parts, strict=True) for _ in part]
+
+
+@op(types={"tables": SUMMED, "ids": INTEGERS, "weights": FLOATING}, parts=name_inputs)
 def embedding_bag_columns(
     *xs: Dense | LoDTensor,
     tables: Any,

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import check_same_type, native
+from ..arrays import FLOATING, INTEGERS, check_same_type, native
 from ..base.errors import DTypeError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, mismatch
 from ..lod.levels import format_short, load_compiled
@@ -21,10 +21,12 @@ SEARCH_WORDS = {"beam_search_decode": "backtrack hypotheses"}
 def _check_steps(ids, scores):
     """Check the steps of a beam search: each continues the one before."""
     for t, (x, y) in enumerate(zip(ids, scores, strict=True)):
-        if x.values.dtype.kind not in "iu" or y.values.dtype.kind != "f":
+        takes = beam_search_decode.types
+        if x.values.dtype not in takes["ids"] or y.values.dtype not in takes["scores"]:
             raise DTypeError(
-                f"beam_search_decode: ids and scores of step {t} are {x.values.dtype} and {y.values.dtype}; pass the "
-                "ids of all steps, then the scores of as many: beam_search_decode(*ids, *scores, ...)"
+                f"beam_search_decode: ids and scores of step {t} are {x.values.dtype} and {y.values.dtype}, must be "
+                f"{takes['ids'].words} and {takes['scores'].words}; pass the ids of all steps, then the scores of as "
+                "many: beam_search_decode(*ids, *scores, ...)"
             )
         if x.lod_level < 2:
             raise LoDLevelError(
@@ -89,7 +91,12 @@ def prepare_decode(steps, beam_size):
     return ids, scores, Walks(parents, lasts, offsets)
 
 
-@op
+def name_steps(steps, attrs):
+    """Say of each input whether it has the ids of a step, or its scores."""
+    return ["ids" if 2 * t < len(steps) else "scores" for t in range(len(steps))]
+
+
+@op(types={"ids": INTEGERS, "scores": FLOATING}, parts=name_steps)
 def beam_search_decode(*steps: LoDTensor, beam_size: int, end_id: int) -> tuple[LoDTensor, LoDTensor]:
     """Walk back through the steps of a beam search: every hypothesis of every source, the best first.
 

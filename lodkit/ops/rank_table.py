@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values, native
+from ..arrays import FLOATING, INTEGERS, MOVED, check_gradient, check_rows, check_values, native
 from ..base.errors import LoDMismatchError
 from ..lod import LoDTensor, RankTable, values_of
 from ..registry import Dense, VarDesc, VarType, inferred_level, op, takes_bfloat16
@@ -79,7 +79,7 @@ def _(x, *, level=0):
     return x.but(type=VarType.LOD_RANK_TABLE, dtype=np.dtype(np.int64), dims=(-1, 2), lod_level=level)
 
 
-@op
+@op(types=INTEGERS)
 def max_sequence_len(table: RankTable, /) -> Dense:
     """Return the length of the longest sequence of a table: the number of time steps. max_sequence_len of Paddle.
 

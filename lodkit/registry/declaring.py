@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from ..arrays import TAKES, TypeSet
 
 DEVICES = ("cpu", "cuda")
 #: What an operator declares of its inputs: the types of the first one, or those of inputs by name.
 Types: TypeAlias = TypeSet | dict[str, TypeSet] | None
+#: What names the inputs of an operator that takes any number, of several sorts: ``parts(inputs, attrs)``.
+Parts: TypeAlias = Callable[[Any, Any], list[str]] | None
 
 
 def check_definition(definition, ops):
@@ -25,14 +28,17 @@ def check_definition(definition, ops):
         raise ValueError(f"{ops[name].definition.__module__} has an operator {name!r} already; take another name")
 
 
-def declare_types(name, inputs, types):
-    """Return the types that inputs take, by name, and write those of the values to the table that checks read."""
+def declare_types(name, inputs, types, parts=None):
+    """Return the types that inputs take, by name, and write those of the values to the table that checks read.
+
+    The names are those that ``parts`` gives to inputs, if it is there.
+    """
     if types is None:
         TAKES.pop(name, None)
         return {}
     types = types if isinstance(types, dict) else {inputs[0]: types}
     for given, kinds in types.items():
-        if given not in inputs or not isinstance(kinds, TypeSet):
+        if (given not in inputs and parts is None) or not isinstance(kinds, TypeSet):
             raise TypeError(
                 f"{name}: types= is MOVED, COMPUTED, FLOATING or INTEGERS of lodkit.arrays, or a dictionary of them by "
                 f"input, {', '.join(inputs)}; got {types!r:.200}"

@@ -36,9 +36,9 @@ def check_count(op, inputs):
         raise error
 
 
-def check_types(op, descs):
+def check_types(op, descs, attrs):
     """Raise if the numbers that are described are of types that the operator does not take."""
-    for name, d in zip(names_of(op, descs), descs, strict=True):
+    for name, d in zip(parts_of(op, descs, attrs), descs, strict=True):
         takes = op.types.get(name)
         # Of lists without numbers NumPy makes floats.
         if d is not None and takes and (takes not in (INTEGERS, WHOLE) or min(d.dims, default=1) > 0):
@@ -58,6 +58,11 @@ def names_of(op, inputs):
     """Names of inputs; a variadic operator repeats its last one."""
     names = [*op.inputs]
     return names[: len(inputs)] + names[-1:] * (len(inputs) - len(names))
+
+
+def parts_of(op, inputs, attrs):
+    """Names of inputs by which types are declared: those of their parts, where an operator takes several sorts."""
+    return op._parts(inputs, attrs) if op._parts else names_of(op, inputs)
 
 
 def label_of(op, i):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import TypeSet
+from .declaring import Parts
 from .desc import VarDesc
 from .kernel import Kernel
 
@@ -47,6 +48,7 @@ class Members:
     inputs: dict[str, frozenset[type]]
     defaults: dict[str, Any]
     types: dict[str, TypeSet]
+    _parts: Parts
     rowwise: frozenset[str]
     updates: frozenset[str]
     variadic: bool

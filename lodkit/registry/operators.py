@@ -25,7 +25,7 @@ from . import representation
 from .calls import MISSING, make_call
 from .catalogue import OPS
 from .catalogue import Registry as Registry
-from .declaring import Types, check_definition, declare_types
+from .declaring import Parts, Types, check_definition, declare_types
 from .derivatives import write_rule
 from .desc import VarDesc, inferred_level, rounded_descs, wide_descs
 from .explaining import check_keywords
@@ -64,10 +64,10 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         updates: bool | tuple[str, ...] = False,
         like: str | tuple[str, ...] | None = None,
         types: Types = None,
+        parts: Parts = None,
     ) -> None:
         functools.update_wrapper(self, definition)
-        self.definition, self.name = definition, definition.__name__
-        self.family = definition.__module__.rpartition(".")[2]
+        self.definition, self.name, self.family = definition, definition.__name__, definition.__module__.split(".")[-1]
         self.signature = self.__signature__ = representation.unquoted(inspect.signature(definition))
         hints = hints_of(definition)
         parameters = self.signature.parameters.values()
@@ -75,7 +75,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self.inputs = {p.name: kinds_of(hints.get(p.name, Dense)) for p in positional}
         self.rowwise = frozenset(self.inputs if rowwise is True else rowwise or ())
         self.updates = frozenset([*self.inputs][:1] if updates is True else updates or ())
-        self.types = declare_types(self.name, [*self.inputs], types)
+        self.types, self._parts = declare_types(self.name, [*self.inputs], types, parts), parts
         self._updated = tuple(i for i, name in enumerate(self.inputs) if name in self.updates)
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in positional)
         self.required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in positional)
@@ -88,8 +88,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
         self.kernels, self._few, self._own, self._plans, self._shared, self._loaded = {}, {}, set(), {}, [], set()
         self._launchers_with_out = {}
-        self.gradient_rule, self.reads_outputs, self.example_function = None, False, None
-        self.takes_bfloat16 = False
+        self.gradient_rule, self.reads_outputs, self.example_function, self.takes_bfloat16 = None, False, None, False
         names = like if isinstance(like, tuple) else (like,) if like else self.updates
         if unknown := [name for name in names if name not in self.inputs]:
             raise TypeError(f"{self.name}: like= or updates= names {unknown[0]!r}, inputs are {', '.join(self.inputs)}")
@@ -165,7 +164,7 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
             if not (isinstance(d, VarDesc) or (d is None and type(None) in self.inputs[name])):
                 raise TypeError(f"{self.name}.infer: {name} must be a VarDesc, got {type(d).__name__}; VarDesc.of(...)")
         self._check_needed(attrs)
-        check_types(self, descs)
+        check_types(self, descs, attrs)
         result = self._inferred(descs, attrs)
         rows = (d for name, d in zip(self.inputs, descs, strict=False) if name in self.rowwise and d is not None)
         like = max(rows, key=operator.attrgetter("lod_level"), default=None)
@@ -327,6 +326,7 @@ def op(
     like: str | tuple[str, ...] | None = None,
     gradient_of: Op | None = None,
     types: Types = None,
+    parts: Parts = None,
     takes: Callable[..., Any] | None = None,
     returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Op[P, T]: ...
@@ -340,6 +340,7 @@ def op(
     like: str | tuple[str, ...] | None = None,
     gradient_of: Op | None = None,
     types: Types = None,
+    parts: Parts = None,
     takes: Callable[..., Any] | None = None,
     returns: tuple[Any, ...] | Callable[..., Any] | None = None,
 ) -> Callable[[Callable[P, T]], Op[P, T]]: ...
@@ -364,6 +365,9 @@ def op(definition=None, /, *, gradient_of=None, takes=None, returns=None, **kind
     types : TypeSet or dict of str to TypeSet, optional
         Types of numbers of the first input, or of inputs by name. ``lodkit.arrays`` has ``MOVED`` for operators that
         only move rows, ``COMPUTED``, ``FLOATING`` and ``INTEGERS``. ``check_values(dtype, name)`` goes by them.
+    parts : callable, optional
+        ``parts(inputs, attrs)`` names each input of an operator that takes any number of inputs, of several sorts:
+        ``types`` goes by these names.
     takes : callable, optional
         ``takes(inputs, attrs)`` converts the arguments of a call to inputs and attributes of the operator.
     returns : tuple or callable, optional

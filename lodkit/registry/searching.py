@@ -44,7 +44,7 @@ PUBLIC_WORDS = {
     "SelectedRows.to_dense": "densify, todense, toarray",
     "Features": "feature map, KeyedJaggedTensor, KeyedTensor, SparseFeatures, dictionary of features",
     "Features.from_list": "list of dictionaries, records, JSON",
-    "PackedRows": "quantized table, int8 table",
+    "PackedRows": "quantized table, int8 table, compressed table, float8 table, fp8",
     "concat": "concatenate, concatenate batches, cat, torch.cat, tf.concat, append, vstack, join batches, stack",
     "split": "chunk, array_split, split a batch, data parallel, scatter to workers",
     "batches": "DataLoader, mini-batches, minibatch, shuffle, epoch, bucketing, bucket by length, BucketIterator",

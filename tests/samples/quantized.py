@@ -8,6 +8,7 @@ import lodkit
 
 from ._make import BAGS, GRADIENTS, array, ids, ragged, reals
 
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
 TABLES = [
     (reals(6, 64, dtype=np.float32), 8),
     (reals(6, 64), 4),
@@ -22,8 +23,29 @@ TABLES = [
 ]
 
 
+#: Every byte of a format: NaN, infinities, subnormal numbers, and both zeros.
+EVERY_BYTE = np.arange(256, dtype=np.uint8).reshape(4, 64)
+FLOAT8_TABLES = [
+    (reals(6, 64, dtype=np.float32), {}),
+    (reals(6, 20) * 1e-30, {"per": "table"}),
+    (array(5, 7, dtype=np.float16), {}),
+    (np.array([[0, -0.0], [1e-44, -1e-45], [np.inf, 1], [2, np.nan], [3e38, 1e30]], np.float32), {}),
+    (np.array([[1, np.nan], [2, 3]], np.float32), {"per": "table"}),
+    (reals(4, 1), {}),
+    (reals(0, 4), {}),
+    (reals(0, 4), {"per": "table"}),
+    (reals(3, 0), {}),
+    (reals(2, 3, 4, dtype=np.float32), {}),
+    (reals(2, 3, 4, dtype=np.float32), {"per": "table"}),
+]
+
+
 def packed(rows, columns, bits):
     return lodkit.quantize_rows.definition(reals(rows, columns), bits=bits)
+
+
+def float8_rows(rows, columns, bits, per="row"):
+    return lodkit.quantize_rows.definition(reals(rows, columns), bits=bits, per=per)
 
 
 ROWS = [
@@ -44,22 +66,58 @@ def bag_cases():
     yield (ROWS[0][0], ids([2, 0, 1])), {"bits": 8, "pool": "mean"}
 
 
-BAG = list(bag_cases())
-WEIGHTED = [(inputs, attrs) for inputs, attrs in BAG if len(inputs) == 3]
+def float8_bag_cases():
+    for bits, columns, per, bags in (
+        ("float8_e4m3fn", 64, "row", BAGS[0]),
+        ("float8_e4m3fn", 20, "table", BAGS[3]),
+        ("float8_e5m2", 3, "row", ids([4, 30])),
+        ("float8_e5m2", 1, "table", BAGS[4]),
+    ):
+        rows, scale = float8_rows(6, columns, bits, per)
+        yield (rows, bags, None, scale), {"bits": bits, "pad_value": 0.5}
+        weights = reals(len(bags.values), dtype=np.float32) + 3
+        yield (rows, bags, weights, scale), {"bits": bits, "pool": "mean", "padding_idx": 1}
+    yield (rows, ids([2, 0, 1])), {"bits": "float8_e5m2", "pool": "mean"}
+    yield (rows, ids([2, 0, 1]), None, scale.astype(np.float16)), {"bits": "float8_e5m2"}
+
+
+def lookup_cases():
+    for rows, bits in ROWS:
+        yield (rows, np.array([5, 0, 5])), {"bits": bits}
+        yield (rows, ids([2, 0, 1])), {"bits": bits, "padding_idx": 2}
+    for bits in FLOAT8:
+        yield (EVERY_BYTE, np.array([[3, 0], [1, 2]], np.int32)), {"bits": bits, "padding_idx": 1}
+        for columns, per in ((64, "row"), (5, "table"), (1, "row")):
+            rows, scale = float8_rows(6, columns, bits, per)
+            yield (rows, np.array([5, 0, 5, 1]), scale), {"bits": bits}
+        yield (rows, np.zeros((0, 2), np.int64), scale), {"bits": bits}
+        yield (*float8_rows(2, 0, bits)[:1], np.array([1])), {"bits": bits}
+    yield (float8_rows(6, 4, bits)[0], ids([2, 1]), np.ones((6, 1), np.float16)), {"bits": bits}
+
+
+BAG = [*bag_cases(), *float8_bag_cases()]
+WEIGHTED = [(inputs, attrs) for inputs, attrs in BAG if len(inputs) > 2 and inputs[2] is not None]
 
 
 def weights_grad_cases():
-    for (rows, bags, weights), attrs in [*WEIGHTED, (WEIGHTED[0][0], {"bits": 8, "pool": "sum"})]:
+    for (rows, bags, weights, *scale), attrs in [*WEIGHTED, (WEIGHTED[0][0], {"bits": 8, "pool": "sum"})]:
         attrs = {k: v for k, v in attrs.items() if k != "pad_value"}
         columns = lodkit.dequantize_rows.definition(rows, bits=attrs["bits"]).shape[1]
-        yield (rows, bags, reals(len(bags.row_offsets()) - 1, columns, dtype=np.float32), weights), attrs
+        grad = reals(len(bags.row_offsets()) - 1, columns, dtype=np.float32)
+        yield (rows, bags, grad, weights, *scale), attrs
 
 
 SAMPLES = {
     "quantize_rows": [((table,), {"bits": bits}) for table, bits in TABLES]
-    + [((table,), {"bits": bits, "search": "greedy"}) for table, bits in TABLES if bits < 8],
+    + [((table,), {"bits": bits, "search": "greedy"}) for table, bits in TABLES if bits < 8]
+    + [((table,), {"bits": bits, **attrs}) for table, attrs in FLOAT8_TABLES for bits in FLOAT8],
     "dequantize_rows": [((rows,), {"bits": bits}) for rows, bits in ROWS]
-    + [((packed(0, 4, 8),), {"bits": 8}), ((packed(2, 0, 2),), {"bits": 2})],
+    + [((packed(0, 4, 8),), {"bits": 8}), ((packed(2, 0, 2),), {"bits": 2})]
+    + [((EVERY_BYTE,), {"bits": bits}) for bits in FLOAT8]
+    + [(float8_rows(6, columns, bits), {"bits": bits}) for columns, bits in ((20, FLOAT8[0]), (3, FLOAT8[1]))]
+    + [((EVERY_BYTE.reshape(2, 2, 64), np.float64([0.3])), {"bits": FLOAT8[0]})]
+    + [((EVERY_BYTE, np.float16([0.3])), {"bits": FLOAT8[1]})],
+    "quantized_lookup_table": list(lookup_cases()),
     "quantized_embedding_bag": BAG,
     "quantized_embedding_bag_weights_grad": list(weights_grad_cases()),
     "cast": [

@@ -5,49 +5,68 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_values, dtype_named
+from ...base.float8 import FLOAT8
 from ...lod import SelectedRows
-from ...lod.packed_rows import are_packed, check_packed
+from ...lod.packed_rows import are_packed
 from ...ops import quantized as ops
 from ...ops.quantized import FLOAT
 from ...registry import Dense, Ids
 
 
 @ops.quantize_rows.kernel("cpu", "cuda")
-def quantize_rows(on, table, /, *, bits, search, out=None):
-    out = on.output(ops.prepare_quantize(table, bits, search), np.uint8, out, table)
+def quantize_rows(on, table, /, *, bits, search, per, out=None):
+    shape = ops.prepare_quantize(table, bits, search, per)
+    out, rows_shape = on.output(shape, np.uint8, out, table), table.shape[:-1]
     table = ops.as_matrix(table, table.shape[-1])
-    on.quantized.pack(table, bits, search == "greedy", ops.as_matrix(out, out.shape[-1]))
-    return out
+    packed = ops.as_matrix(out, out.shape[-1])
+    if bits not in FLOAT8:
+        on.quantized.pack(table, bits, search == "greedy", packed)
+        return out
+    scale = on.quantized.pack_float8(table, bits, per == "row", packed)
+    return out, scale.reshape(rows_shape) if per == "row" else scale
 
 
 @ops.dequantize_rows.kernel("cpu", "cuda")
-def dequantize_rows(on, rows, /, *, bits, out=None):
-    columns, _ = check_packed(rows, bits)
+def dequantize_rows(on, rows, scale: Dense | None, /, *, bits, out=None):
+    columns = ops.prepare_rows(rows, scale, bits)
     out = on.output((*rows.shape[:-1], columns), FLOAT, out, rows)
-    on.quantized.unpack(ops.as_matrix(rows, rows.shape[-1]), None, None, bits, ops.as_matrix(out, columns))
+    on.quantized.unpack(ops.as_matrix(rows, rows.shape[-1]), scale, None, None, bits, ops.as_matrix(out, columns))
+    return out
+
+
+@ops.quantized_lookup_table.kernel("cpu", "cuda")
+def quantized_lookup_table(on, rows, ids: Ids, scale: Dense | None, /, *, bits, padding_idx, out=None):
+    columns = ops.prepare_table(rows, scale, bits, padding_idx)
+    ids = on.ids_in_range(ids, len(rows))
+    out = on.output((*ids.shape, columns), FLOAT, out, rows)
+    on.quantized.unpack(rows, scale, ids.reshape(ids.size), padding_idx, bits, out.reshape(ids.size, columns))
     return out
 
 
 @ops.quantized_embedding_bag.kernel("cpu", "cuda")
-def quantized_embedding_bag(on, rows, ids: Ids, weights, /, *, bits, pool, pad_value, padding_idx, out=None):
+def quantized_embedding_bag(
+    on, rows, ids: Ids, weights, scale: Dense | None, /, *, bits, pool, pad_value, padding_idx, out=None
+):
     flat, bags = ids
-    if weights is not None or padding_idx is not None or not are_packed(rows, bits):
-        ops.prepare_bag(rows, flat, weights, bits, padding_idx)
+    if weights is not None or scale is not None or padding_idx is not None or not are_packed(rows, bits):
+        ops.prepare_bag(rows, flat, weights, scale, bits, padding_idx)
     levels = bags._lod
-    out = on.quantized.pool_rows(rows, flat, weights, padding_idx, levels[-1], pool, pad_value, bits, out)
+    out = on.quantized.pool_rows(rows, scale, flat, weights, padding_idx, levels[-1], pool, pad_value, bits, out)
     return out if len(levels) == 1 else ops.with_outer_levels(bags, -1, out)
 
 
 @ops.quantized_embedding_bag_weights_grad.kernel("cpu", "cuda")
-def quantized_embedding_bag_weights_grad(on, rows, ids: Ids, grad, weights, /, *, bits, pool, padding_idx):
+def quantized_embedding_bag_weights_grad(
+    on, rows, ids: Ids, grad, weights, scale: Dense | None, /, *, bits, pool, padding_idx
+):
     flat, bags = ids
-    columns = ops.prepare_bag(rows, flat, weights, bits, padding_idx)
+    columns = ops.prepare_bag(rows, flat, weights, scale, bits, padding_idx)
     on.ids_in_range(flat, len(rows))
     offsets, means = bags._row_offsets(), None
     if pool == "mean":
-        means = on.quantized.pool_rows(rows, flat, weights, padding_idx, offsets, pool, 0.0, bits)
+        means = on.quantized.pool_rows(rows, scale, flat, weights, padding_idx, offsets, pool, 0.0, bits)
     taken = on.output((len(flat), columns), FLOAT, None, rows)
-    on.quantized.unpack(rows, flat, padding_idx, bits, taken)
+    on.quantized.unpack(rows, scale, flat, padding_idx, bits, taken)
     return on.weights_grad(taken, None, None, offsets, weights, means, grad, pool)
 
 

@@ -14,9 +14,10 @@ from ...arrays.ids import ids_in_range
 from ...jit import jitable, parallel_kernel, prange, run, segments_in, settings
 from ...ops.bag_columns import own_ids
 from ...ops.shared import plain
+from ..common.integers import needs_integers
 from .primitives.gather import NO_WEIGHTS, rows_to_read
 from .primitives.gradient_kernels import plain as plain_vector
-from .primitives.reduce import keep_plan, plans, reach_of, reduce_in_tiles
+from .primitives.reduce import keep_plan, plans, reach_of, reduce_in_tiles, reduce_into
 
 #: Tables in a compiled call, which is compiled for so many whatever their number.
 GROUP = 8
@@ -67,6 +68,9 @@ def reduce_columns(bags, padding_idx, reduce, pad_value, dtype, out):
     out : array of shape (segments, columns)
         A new one: where an id is no row it is left half-written.
     """
+    if needs_integers(bags.columns[0][1].dtype, out.dtype):
+        reduce_other_integers(bags, padding_idx, reduce, pad_value, dtype, out)
+        return
     target = matrix(out)
     for plan, padding, few, columns in group_columns(bags, padding_idx, reduce, dtype):
         known, pad = plan.pad
@@ -79,6 +83,16 @@ def reduce_columns(bags, padding_idx, reduce, pad_value, dtype, out):
             if run_group(plan, few, part, padding, pad, numbers, target):
                 for k, *_ in part:
                     finish_column(plan, bags, k, padding_idx, reduce, pad_value, out)
+
+
+def reduce_other_integers(bags, padding_idx, reduce, pad_value, dtype, out):
+    """Reduce columns of integers that kernels do not compute in, as ``reduce_into`` does one by one."""
+    for column in bags.columns:
+        k, table, _, weights, _, start, _, height, width = column
+        ids, offsets = own_ids(plain, column)
+        ids_in_range(ids, height, bags.label(k))
+        found = reduce_into(table, ids, weights, padding_idx, offsets, reduce, pad_value, None, dtype)
+        out[:, start : start + width] = found
 
 
 def group_columns(bags, padding_idx, reduce, dtype):

@@ -10,13 +10,19 @@ import functools
 import numpy as np
 
 from ...arrays import is_bfloat16, matrix, native
+from ...base.float8 import FLOAT8
 from ...jit import jitable, parallel_kernel, prange, settings, simd
-from ...lod.packed_rows import PARAMS_BYTES
+from ...lod.packed_rows import CODE_BITS, PARAMS_BYTES
+from ...ops.shared.packed import SMALLEST_SCALE
 from ..common.codes import coder, greedy, grid
+from .primitives.gather import AHEAD
 from .primitives.gradients import NO_IDS
 from .primitives.reduce import packed_width_of, reduce_into
+from .primitives.row_access import packed_reader
 
 STRIP = 64  # lanes of a vector that is used once
+ONE = np.ones((1, 1), np.float32)
+SMALLEST = float(SMALLEST_SCALE)
 HALF_AND_FLOAT = {np.dtype(np.float16), np.dtype(np.float32)}
 
 
@@ -75,24 +81,60 @@ def quantize_kernel(bits, width, searches=False):
 
 
 @functools.cache
-def dequantize_kernel(bits, width):
-    """Unpack rows: those at ids if any, else all; ``padding`` reads as zeros."""
-    each, size, behind = 8 // bits, width * bits // 8, PARAMS_BYTES[bits]
+def dequantize_kernel(bits, width, gathers):
+    """Unpack rows: those at ids, or all; ``padding`` reads as zeros."""
+    each, (line_of, read) = 8 // CODE_BITS[bits], packed_reader(bits, width)
 
     @parallel_kernel
-    def kernel(rows, ids, padding, out):
+    def kernel(rows, scales, ids, padding, out):
         columns = out.shape[1]
         for s in prange(len(out)):
-            row = ids[s] if len(ids) else s
-            # Another thread may have written the id since it was checked.
-            row = row if np.uint64(row) < np.uint64(len(rows)) else 0
-            pair = simd.load_params(rows, row, rows.shape[1] - behind, bits)
-            if row == padding:
-                pair = simd.like(pair, 0.0)
+            row = s
+            if gathers:
+                simd.prefetch(rows, ids[min(s + AHEAD, len(out) - 1)], 0, rows.shape[1])
+                # Another thread may have written the id since it was checked.
+                row = ids[s] if np.uint64(ids[s]) < np.uint64(len(rows)) else 0
+            scale, bias = line_of(rows, scales, row)
             for at in range(0, columns, width):
                 j = min(at, columns - width)
-                x = simd.load_packed(rows, row, j // each, size, bits, simd.lane(pair, 0), simd.lane(pair, 1))
-                simd.store(out, s, j, simd.transpose(x, each))
+                x = read(rows, row, j, scale, bias)
+                simd.store(out, s, j, simd.like(x, 0.0) if row == padding else simd.transpose(x, each))
+
+    return kernel
+
+
+@functools.cache
+def float8_scale_kernel(width):
+    """Scale of each row: its largest number divided by the ``largest`` of the format."""
+
+    @parallel_kernel
+    def kernel(table, largest, scales):
+        columns = table.shape[1]
+        for s in prange(len(table)):
+            x = simd.load_first(table, s, 0, width, min(width, columns), 0.0)
+            top = simd.maximum(x, simd.sub(simd.like(x, 0.0), x))
+            for at in range(width, columns, width):
+                x = simd.load(table, s, min(at, columns - width), width)
+                top = simd.maximum(top, simd.maximum(x, simd.sub(simd.like(x, 0.0), x)))
+            top = simd.reduce(simd.maximum, top)
+            simd.store(scales, 0, s, simd.maximum(simd.div(top, simd.like(top, largest)), simd.like(top, SMALLEST)))
+
+    return kernel
+
+
+@functools.cache
+def float8_kernel(name, width):
+    """Round numbers to float8, divided by the scale of their row or that of all."""
+
+    @parallel_kernel
+    def kernel(table, scales, rows):
+        columns = table.shape[1]
+        for s in prange(len(table)):
+            scale = scales[min(s, len(scales) - 1)]
+            for at in range(0, columns, width):
+                j = min(at, columns - width)
+                x = simd.load(table, s, j, width)
+                simd.store_float8(rows, s, j, simd.div(x, simd.like(x, scale)), name)
 
     return kernel
 
@@ -117,24 +159,46 @@ def pack(table, bits, searches, out):
     """Pack the rows of a table."""
     # Numbers may be too large for float32; uncompiled, NumPy warns of it.
     with np.errstate(all="ignore"):
-        table = table.astype(np.float32) if native(table.dtype) == np.float64 else table
         kernel = quantize_kernel(bits, packed_width_of(table.shape[1], bits, STRIP), searches)
-        kernel(table.size, matrix(table), params_of(out, bits), out)
+        kernel(table.size, _as_floats(table), params_of(out, bits), out)
     return out
 
 
-def unpack(rows, ids, padding_idx, bits, out):
+def _as_floats(table):
+    return matrix(table.astype(np.float32) if native(table.dtype) == np.float64 else table)
+
+
+def pack_float8(table, name, of_rows, out):
+    """Pack the rows of a table in float8. Returns their scales, or that of all."""
+    scales, width = np.empty(len(table), np.float32), packed_width_of(table.shape[1], name, STRIP)
+    with np.errstate(all="ignore"):
+        table = _as_floats(table)
+        float8_scale_kernel(width)(table.size, table, FLOAT8[name].largest, scales[None])
+        if not of_rows:
+            scales = scales.max(keepdims=True) if len(scales) else np.ones(1, np.float32)
+        float8_kernel(name, width)(table.size, table, scales, out)
+    return scales
+
+
+def scales_of(scale, bits):
+    """The column of scales of float8 as kernels take it; None of others, which have them in their rows."""
+    if bits not in FLOAT8:
+        return None
+    return ONE if scale is None else np.ascontiguousarray(scale, np.float32).reshape(-1, 1)
+
+
+def unpack(rows, scale, ids, padding_idx, bits, out):
     """Rows at ids, or all of them, as float32."""
-    rows, kernel = np.ascontiguousarray(rows), dequantize_kernel(bits, packed_width_of(out.shape[1], bits, STRIP))
-    padding = -1 if padding_idx is None else padding_idx
-    kernel(out.size, rows, NO_IDS if ids is None else ids, padding, out)
+    rows, width = np.ascontiguousarray(rows), packed_width_of(out.shape[1], bits, STRIP)
+    kernel, padding = dequantize_kernel(bits, width, ids is not None), -1 if padding_idx is None else padding_idx
+    kernel(out.size, rows, scales_of(scale, bits), NO_IDS if ids is None else ids, padding, out)
     return out
 
 
-def pool_rows(rows, ids, weights, padding_idx, offsets, pool, pad_value, bits, out=None):
+def pool_rows(rows, scale, ids, weights, padding_idx, offsets, pool, pad_value, bits, out=None):
     """Add up the rows of every bag, or average them. Ids outside the rows raise."""
-    weights = None if weights is None else np.ascontiguousarray(weights, np.float32)
-    return reduce_into(rows, ids, weights, padding_idx, offsets, pool, pad_value, out, unchecked=True, bits=bits)
+    weights, scales = None if weights is None else np.ascontiguousarray(weights, np.float32), scales_of(scale, bits)
+    return reduce_into(rows, ids, weights, padding_idx, offsets, pool, pad_value, out, None, True, bits, scales)
 
 
 def copy_elements(x, out):

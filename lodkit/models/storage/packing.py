@@ -59,7 +59,10 @@ def pack(name, value, arrays):
         lod = [pack(_child_key(name, f"lod{i}"), value.offsets(i), arrays) for i in range(value.lod_level)]
         return {"lod_tensor": values, "lod": lod}
     if isinstance(value, PackedRows):
-        return {"packed_rows": pack(_child_key(name, "rows"), value.values, arrays), "bits": value.bits}
+        rows, scale = (
+            pack(_child_key(name, part), x, arrays) for part, x in (("rows", value.values), ("scale", value.scale))
+        )
+        return {"packed_rows": rows, "bits": value.bits} | ({} if value.scale is None else {"scale": scale})
     if isinstance(value, SelectedRows):
         rows, numbers = (pack(_child_key(name, part), getattr(value, part), arrays) for part in ("rows", "value"))
         return {"selected_rows": rows, "value": numbers, "height": value.height, "merged": value.is_merged}
@@ -147,7 +150,7 @@ def unpack(value, arrays):
         lod = [unpack(offsets, arrays) for offsets in value["lod"]]
         return LoDTensor(unpack(value["lod_tensor"], arrays), lod=lod)
     if "packed_rows" in value:
-        return PackedRows(unpack(value["packed_rows"], arrays), value["bits"])
+        return PackedRows(unpack(value["packed_rows"], arrays), value["bits"], unpack(value.get("scale"), arrays))
     if "vocabulary" in value:
         return Vocabulary(value["vocabulary"], unknown=value.get("unknown"), padding=value.get("padding"))
     if "features" in value:

@@ -17,7 +17,7 @@ from ....jit import limits, njit, run, settings, simd
 from ....jit.reducers import REDUCERS, Divisor
 from ....jit.tuning import LARGE_CALL, SHARED, WIDE_ROW_BYTES, tuning
 from ....lod.offsets import tiles_of
-from ....lod.packed_rows import PARAMS_BYTES, packed_columns
+from ....lod.packed_rows import CODE_BITS, PARAMS_BYTES, packed_columns
 from ....ops.shared.reductions import pad_of, result_dtype
 from ...common.integers import computed_type, needs_integers, reduce_integers, to_comparable
 from . import device
@@ -87,7 +87,7 @@ class Plan:
         width = columns if not few and row_bytes <= tuning.strip_bytes else width_of(columns)
         if bits:
             width = packed_width_of(columns, bits)
-            row_bytes = width * bits // 8 + PARAMS_BYTES[bits]
+            row_bytes = width * CODE_BITS[bits] // 8 + PARAMS_BYTES[bits]
         prefetch, self.distance, self.near_distance = choose_prefetch(reduce, row_bytes, gather, reach)
         converts, weighted = native(numbers) != self.dtype, weights is not None
         facts = reduce, columns, width, gather, weighted, prefetch, converts, bits
@@ -137,7 +137,18 @@ def flatten(array):
 
 
 def reduce_into(
-    values, ids, weights, padding_idx, offsets, reduce, pad_value, out=None, dtype=None, unchecked=False, bits=None
+    values,
+    ids,
+    weights,
+    padding_idx,
+    offsets,
+    reduce,
+    pad_value,
+    out=None,
+    dtype=None,
+    unchecked=False,
+    bits=None,
+    scales=None,
 ):
     """Reduce the rows of every segment of ``values``: all rows in order, or those at ``ids``.
 
@@ -159,8 +170,10 @@ def reduce_into(
         Type of the result. As a string it is checked to suit the values.
     unchecked : bool
         Some ids may be outside the values, and raise.
-    bits : int, optional
-        Those of the columns of packed rows, which ``values`` are; weights are float32.
+    bits : int or str, optional
+        Those of the columns of packed rows, which ``values`` are, or their format of float8; weights are float32.
+    scales : array, optional
+        The column of scales of float8.
     """
     kind, shape, gather, of_weights = values.dtype, values.shape, ids is not None, None
     if weights is not None:
@@ -204,10 +217,13 @@ def reduce_into(
     known, pad = plan.pad
     if known is not pad_value:
         pad = plan.keep_pad(pad_value)
+    factors = NO_WEIGHTS if weights is None else weights
+    if scales is not None:
+        factors = factors, scales
     args = (
         table,
         places if gather else NO_IDS,
-        NO_WEIGHTS if weights is None else weights,
+        factors,
         -1 if padding is None else padding,
         offsets,
         pad,
@@ -223,11 +239,15 @@ def reduce_into(
     if state == BAD_IDS and unchecked:
         ids_in_range(ids, shape[0])
     if state:
-        reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, bits)
+        reduce_in_tiles(
+            plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, bits, scales
+        )
     return out
 
 
-def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, bits=None):
+def reduce_in_tiles(
+    plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, bits=None, scales=None
+):
     """Reduce long segments into their rows of ``out``: tiles, in double precision, and then the results of tiles."""
     limit, dtype = TILE * settings.chunk_rows, plan.total_dtype
     long = np.flatnonzero(np.diff(offsets) > limit)
@@ -239,7 +259,7 @@ def reduce_in_tiles(plan, values, ids, weights, padding_idx, offsets, reduce, pa
     offsets = np.unique(np.concatenate([starts, offsets[long + 1]]))
     at, (tiles, tile_offsets) = np.searchsorted(offsets, starts), tiles_of(offsets, limit)
     inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
-    partial = reduce_into(values, ids, weights, padding_idx, tiles, inner, 0, None, dtype, unchecked, bits)
+    partial = reduce_into(values, ids, weights, padding_idx, tiles, inner, 0, None, dtype, unchecked, bits, scales)
     if not divisor:
         out[long] = reduce_into(partial, None, None, None, tile_offsets, inner, pad_value, None, plan.dtype)[at]
         return
@@ -313,7 +333,7 @@ def width_of(columns):
 
 def packed_width_of(columns, bits, most=PACKED_WIDTHS[0]):
     """Lanes of a strip of packed columns, which fill their bytes; the last strip may overlap the one before."""
-    return next((w for w in PACKED_WIDTHS if w <= min(columns, most)), 8 // bits)
+    return next((w for w in PACKED_WIDTHS if w <= min(columns, most)), 8 // CODE_BITS[bits])
 
 
 def choose_kernel(reduce, columns, width, gather, weighted, prefetch, converts, bits):

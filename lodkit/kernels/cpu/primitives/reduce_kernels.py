@@ -12,21 +12,24 @@ import functools
 
 import numpy as np
 
+from ....base.float8 import FLOAT8
 from ....jit import jitable, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
 from ....jit.tuning import tuning
-from ....lod.packed_rows import PARAMS_BYTES
+from ....lod.packed_rows import CODE_BITS, PARAMS_BYTES
 from .row_access import (
     FIRST_LEVEL,
     NO_PREFETCH,
     Prefetch,
     access,
     bound_row,
+    float8_row_adder,
     inline_without_nrt,
     packed_row_adder,
     row_adder,
     row_reader,
     rows_left_by,
+    scale_prefetch,
 )
 from .templates import fill
 
@@ -54,6 +57,12 @@ def weight_of(weights, start, stop):
     for i in range(start, stop):
         result += weights[i]
     return result
+
+
+@jitable
+def weight_of_first(weights, start, stop):
+    """Sum the weights of a segment of rows in float8, beside which their scales stand."""
+    return weight_of(weights[0], start, stop)
 
 
 @jitable(nrt=False)
@@ -87,7 +96,7 @@ def state_of(too_long, bad):
 
 @functools.cache
 def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
-    """Kernel of a reducer that adds up, or multiplies; of packed rows, whose columns have so many ``bits``, sums.
+    """Kernel of a reducer that adds up, or multiplies; of packed rows, in ``bits`` or a format of float8, sums.
 
     A block of rows is summed in the type of the values, more of them in double precision. Segments of one block, the
     usual case, have a loop without calls, around which its registers would be spilled. Longer ones are reduced in their
@@ -96,9 +105,12 @@ def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
     (znver5).
     """
     reducer, bound, rows_left = REDUCERS[reduce], bound_row(gather), rows_left_by(gather)
-    step, zero, each = simd.STEPS[reducer.step], reducer.start, 8 // bits if bits else 1
-    lanes_of, add_row = packed_row_adder(bits, width, weighted) if bits else row_adder(step, width, weighted)
-    lanes_read = width * bits // 8 + PARAMS_BYTES[bits] if bits else width
+    step, zero, each = simd.STEPS[reducer.step], reducer.start, 8 // CODE_BITS[bits] if bits else 1
+    in_float8 = bits in FLOAT8
+    adder = float8_row_adder if in_float8 else packed_row_adder if bits else row_adder
+    lanes_of, add_row = adder(bits or step, width, weighted)
+    weight, fetch_scale = weight_of_first if in_float8 else weight_of, scale_prefetch(in_float8 and prefetch.level > 0)
+    lanes_read = width * CODE_BITS[bits] // 8 + PARAMS_BYTES[bits] if bits else width
     row_of, narrow = access(lanes_read, gather, prefetch), lanes_read <= (NARROW_BYTES if bits else NARROW)
     single = tuning.single_rows_ahead if prefetch.again and narrow else 0
     single_row_of = access(lanes_read, gather, Prefetch(FIRST_LEVEL) if single else prefetch)
@@ -109,6 +121,7 @@ def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
         result, i = lanes_of(values, weights, zero), start
         while i < stop:
             row = row_of(values, ids, i, j // each, distance, near_distance)
+            fetch_scale(weights, ids, i + distance)
             if not (gather and row == padding):
                 result = add_row(result, values, weights, i, bound(values, row), j)
             elif zero != 0.0:
@@ -119,7 +132,7 @@ def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
     @inline_without_nrt
     def weigh(weights, start, stop, divisor):
         """The weight of a segment, which divides its total."""
-        return weight_of(weights, start, stop) if weighted and divisor != Divisor.NOTHING else float(stop - start)
+        return weight(weights, start, stop) if weighted and divisor != Divisor.NOTHING else float(stop - start)
 
     @inline_without_nrt
     def put(out, s, j, total):
@@ -153,6 +166,7 @@ def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
                 for left in range(0, out.shape[1], width):
                     j, total = min(left, out.shape[1] - width), lanes_of(values, weights, zero)
                     row = single_row_of(values, ids, before + s, j // each, distance, near_distance)
+                    fetch_scale(weights, ids, before + s + distance)
                     if not (gather and row == padding):
                         total = add_row(total, values, weights, before + s, bound(values, row), j)
                     elif zero != 0.0:

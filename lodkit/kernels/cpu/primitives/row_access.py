@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ....base.float8 import FLOAT8
 from ....jit import jitable, simd
-from ....lod.packed_rows import PARAMS_BYTES
+from ....lod.packed_rows import CODE_BITS, PARAMS_BYTES
 
 #: Functions of vectors and numbers, of which Numba makes one version without reference counts.
 inline_without_nrt = jitable(inline=True, nrt=False)
@@ -140,13 +141,42 @@ def row_adder(step, width, weighted):
 
 
 @functools.cache
-def packed_row_adder(bits, width, weighted):
-    """Make the same for packed rows, which are summed in float32, as their weights are.
+def packed_reader(bits, width):
+    """Make two functions: scale and bias of a packed row, and W of its columns, by these.
 
-    Lanes are codes as bytes hold them: the lowest bits of all bytes first, then the next. They are put in order once
-    per segment, not once per row.
+    Lanes are codes as bytes hold them: the lowest bits of all bytes first, then the next. The scale of float8 stands in
+    a column of one number or of one for each row; there is no bias.
     """
-    each, size, params = 8 // bits, width * bits // 8, PARAMS_BYTES[bits]
+    each, size, params = 8 // CODE_BITS[bits], width * CODE_BITS[bits] // 8, PARAMS_BYTES[bits]
+
+    @inline_without_nrt
+    def line_of(rows, scales, row):
+        pair = simd.load_params(rows, row, rows.shape[1] - params, bits)
+        return simd.lane(pair, 0), simd.lane(pair, 1)
+
+    @inline_without_nrt
+    def read(rows, row, j, scale, bias):
+        return simd.load_packed(rows, row, j // each, size, bits, scale, bias)
+
+    @inline_without_nrt
+    def scale_of(rows, scales, row):
+        return scales[min(np.uint64(row), np.uint64(len(scales) - 1)), 0], np.float32(0)
+
+    @inline_without_nrt
+    def read_float8(rows, row, j, scale, bias):
+        x = simd.load_float8(rows, row, j, width, bits)
+        return simd.mul(x, simd.like(x, scale))
+
+    return (scale_of, read_float8) if bits in FLOAT8 else (line_of, read)
+
+
+@functools.cache
+def packed_row_adder(bits, width, weighted):
+    """Make the functions of ``row_adder`` for packed rows, which are summed in float32, as their weights are.
+
+    Lanes are put in order once per segment, not once per row.
+    """
+    line_of, read = packed_reader(bits, width)
 
     @inline_without_nrt
     def lanes_of(rows, weights, number):
@@ -154,10 +184,42 @@ def packed_row_adder(bits, width, weighted):
 
     @inline_without_nrt
     def add_row(total, rows, weights, i, row, j):
-        pair = simd.load_params(rows, row, rows.shape[1] - params, bits)
-        scale, bias = simd.lane(pair, 0), simd.lane(pair, 1)
+        scale, bias = line_of(rows, None, row)
         if weighted:
             scale, bias = scale * weights[i], bias * weights[i]
-        return simd.add(total, simd.load_packed(rows, row, j // each, size, bits, scale, bias))
+        return simd.add(total, read(rows, row, j, scale, bias))
 
     return lanes_of, add_row
+
+
+@functools.cache
+def float8_row_adder(name, width, weighted):
+    """Make the same for rows in float8; ``weights`` are a pair, of those of the rows and the column of scales."""
+    scale_of, read = packed_reader(name, width)
+
+    @inline_without_nrt
+    def lanes_of(rows, weights, number):
+        return simd.full(weights[0], width, number)
+
+    @inline_without_nrt
+    def add_row(total, rows, weights, i, row, j):
+        scale, bias = scale_of(rows, weights[1], row)
+        return simd.add(total, read(rows, row, j, scale * weights[0][i] if weighted else scale, bias))
+
+    return lanes_of, add_row
+
+
+@functools.cache
+def scale_prefetch(fetches):
+    """Make a function that prefetches the scale of a row of float8, of ``weights`` as ``float8_row_adder`` has them."""
+
+    @inline_without_nrt
+    def fetch_scale(weights, ids, i):
+        scales = weights[1]
+        simd.prefetch(scales, min(np.uint64(ids[np.uint64(i)]), np.uint64(len(scales) - 1)), 0, 4)
+
+    @inline_without_nrt
+    def fetch_nothing(weights, ids, i):
+        pass
+
+    return fetch_scale if fetches else fetch_nothing

@@ -1,4 +1,4 @@
-"""Packed rows in CUDA kernels: codes of a few bits, and the scale and bias behind them, which may start anywhere.
+"""Packed rows in CUDA kernels: float8, or codes of few bits with scale and bias behind them, which start anywhere.
 
 Like ``vector``: pointers are not checked, and every function has a Python body, which an emulator runs.
 """
@@ -13,6 +13,8 @@ from llvmlite import ir
 from ....arrays.cuda import extending
 from ....arrays.cuda import numba_types as types
 from ....arrays.cuda.vector import element_pointer
+from ....base.float8 import FLOAT8, round_to_bytes, widen_bytes
+from ....jit.llvm.float8 import round_floats, widen_by_words
 from ....jit.llvm.vectors import Vector
 
 
@@ -33,6 +35,16 @@ def store_param(rows, at, param, bits):
     """Write a scale or bias of one lane, at any byte."""
     for k, byte in enumerate(param.astype(np.float32 if bits == 8 else np.float16).view(np.uint8)):
         rows[at + k] = byte
+
+
+def load_float8(rows, at, size, name):
+    """The numbers of ``size`` bytes that are float8 of a format; ``at`` is a multiple of ``size``, a power of 2."""
+    return widen_bytes(np.array(rows.load(at, size), np.uint8), name)
+
+
+def store_float8(rows, at, x, name):
+    """Write one lane to a byte, rounded to the nearest float8 of a format."""
+    rows[at] = round_to_bytes(x, name)[0]
 
 
 def _bind():
@@ -98,6 +110,42 @@ def _bind():
             return types.void(rows, types.int64, param), generate
 
         return run
+
+    @functools.cache
+    def float8_loader(size, name):
+        lanes, packed = Vector(types.float32, size), ir.VectorType(ir.IntType(8), size)
+
+        @intrinsic
+        def run(typing, rows, at):
+            def generate(context, builder, signature, args):
+                return widen_by_words(builder, read(builder, *args, packed, size), FLOAT8[name])
+
+            return lanes(rows, types.int64), generate
+
+        return run
+
+    @functools.cache
+    def float8_storer(name):
+        @intrinsic
+        def run(typing, rows, at, x):
+            def generate(context, builder, signature, args):
+                packed = builder.extract_element(round_floats(builder, args[2], FLOAT8[name]), i32(0))
+                builder.store(packed, element_pointer(builder, *args[:2], packed.type)).align = 1
+                return context.get_dummy_value()
+
+            return types.void(rows, types.int64, x), generate
+
+        return run
+
+    @overload(load_float8, prefer_literal=True)
+    def _load_float8(rows, at, size, name):
+        load = float8_loader(size.literal_value, name.literal_value)
+        return lambda rows, at, size, name: load(rows, at)
+
+    @overload(store_float8, prefer_literal=True)
+    def _store_float8(rows, at, x, name):
+        store = float8_storer(name.literal_value)
+        return lambda rows, at, x, name: store(rows, at, x)
 
     @overload(load_codes, prefer_literal=True)
     def _load_codes(rows, at, size, bits):

@@ -7,7 +7,10 @@ import functools
 import numpy as np
 
 from ....arrays.cuda import cuda, device, elementwise, vector
+from ....base.float8 import FLOAT8
 from ....jit import simd
+from ....lod.packed_rows import CODE_BITS
+from ....ops.shared.packed import SMALLEST_SCALE
 from ...common.codes import coder, greedy, grid
 from . import packed as packed_rows
 from .reduce_kernels import WARP, combine_lanes
@@ -15,19 +18,27 @@ from .reduce_kernels import WARP, combine_lanes
 ZERO = np.float32(0)
 
 
-def _reader(bits, size, align):
+def _reader(bits, size, align, scaled):
     """A function that reads the numbers in ``size`` bytes of a row, from byte j on; zeros unless the row is there."""
     param = 4 if bits == 8 else 2
 
     @device
-    def read(rows, row, there, j, codes):
+    def read(rows, scales, row, there, j, codes):
         start = (row if there else 0) * (codes + 2 * param)
         scale = packed_rows.load_param(rows, start + codes, bits, align)
         bias = packed_rows.load_param(rows, start + codes + param, bits, align)
         x = packed_rows.load_codes(rows, start + j, size, bits)
         return simd.fma(x, simd.like(x, scale if there else ZERO), simd.like(x, bias if there else ZERO))
 
-    return read
+    @device
+    def read_float8(rows, scales, row, there, j, codes):
+        at = row if there else 0
+        x = packed_rows.load_float8(rows, at * codes + j, size, bits)
+        if scaled:
+            x = simd.mul(x, simd.like(x, vector.number(scales, at if scaled == "row" else 0)))
+        return x if there else simd.like(x, ZERO)
+
+    return read_float8 if bits in FLOAT8 else read
 
 
 def _writer(lanes, aligned):
@@ -45,39 +56,39 @@ def _writer(lanes, aligned):
 
 
 @functools.cache
-def dequantize_kernel(bits, size, align, aligned, gather):
+def dequantize_kernel(bits, size, align, aligned, scaled, gather):
     """Unpack rows, all or those at ids: a thread takes ``size`` bytes of codes."""
-    each = 8 // bits
-    read, write = _reader(bits, size, align), _writer(size * each, aligned)
+    each = 8 // CODE_BITS[bits]
+    read, write = _reader(bits, size, align, scaled), _writer(size * each, aligned)
 
     @elementwise
-    def dequantize(i, rows, ids, padding, height, codes, steps, out):
+    def dequantize(i, rows, scales, ids, padding, height, codes, steps, out):
         place, j = i // steps, i % steps * size
         row = vector.number(ids, place) if gather else place
         there = (row >= 0) & (row < height) & (row != padding)
-        write(out, (place * codes + j) * each, read(rows, row, there, j, codes))
+        write(out, (place * codes + j) * each, read(rows, scales, row, there, j, codes))
 
     return dequantize
 
 
 @functools.cache
-def bag_kernel(bits, size, align, aligned, weighted, divisor):
+def bag_kernel(bits, size, align, aligned, scaled, weighted, divisor):
     """Look up and pool: one group of threads per segment, and ``divisor``, as in ``reduce_kernels``."""
-    each, divides, by_totals = 8 // bits, divisor is not None, divisor == "totals"
+    each, divides, by_totals = 8 // CODE_BITS[bits], divisor is not None, divisor == "totals"
     lanes = size * each
-    read, write = _reader(bits, size, align), _writer(lanes, aligned)
+    read, write = _reader(bits, size, align, scaled), _writer(lanes, aligned)
 
     @device
-    def total(rows, ids, weights, start, stop, j, codes, height, padding, out):
+    def total(rows, scales, ids, weights, start, stop, j, codes, height, padding, out):
         result = simd.full(out, lanes, 0)
         for i in range(start, stop):
             row = vector.number(ids, i)
-            x = read(rows, row, (row >= 0) & (row < height) & (row != padding), j, codes)
+            x = read(rows, scales, row, (row >= 0) & (row < height) & (row != padding), j, codes)
             result = simd.fma(x, simd.like(x, vector.number(weights, i)), result) if weighted else simd.add(result, x)
         return result
 
     @cuda.jit
-    def kernel(rows, ids, weights, totals, lengths, offsets, pad, padding, height, codes, group, segments, out):
+    def kernel(rows, scales, ids, weights, totals, lengths, offsets, pad, padding, height, codes, group, segments, out):
         thread = cuda.grid(1)
         s, j = thread >> group, (thread & ((1 << group) - 1)) * size
         while s < segments:
@@ -85,7 +96,7 @@ def bag_kernel(bits, size, align, aligned, weighted, divisor):
             for at in range(j, codes, size << group):
                 result = simd.full(out, lanes, pad)
                 if start < stop and (not by_totals or totals[s] != 0):
-                    result = total(rows, ids, weights, start, stop, at, codes, height, padding, out)
+                    result = total(rows, scales, ids, weights, start, stop, at, codes, height, padding, out)
                     if divides:
                         by = totals[s] if by_totals else lengths[s + 1] - lengths[s]
                         result = simd.div(result, simd.like(result, by))
@@ -148,3 +159,38 @@ def quantize_kernel(bits, searches=False):
             i += cuda.gridsize(1) >> 5
 
     return kernel
+
+
+@functools.cache
+def float8_scale_kernel():
+    """Scale of each row: its largest number divided by the ``largest`` of the format. One warp per row."""
+    combine = combine_lanes(simd.maximum, WARP)
+
+    @cuda.jit
+    def kernel(table, columns, n, largest, scales):
+        i, lane = cuda.grid(1) >> 5, cuda.grid(1) & 31
+        while i < n:
+            top = simd.full(table, 1, 0)
+            for j in range(lane, columns, WARP):
+                x = vector.load(table, i * columns + j, 1)
+                top = simd.maximum(top, simd.maximum(x, simd.sub(simd.like(x, 0), x)))
+            top = combine(top)
+            if lane == 0:
+                scale = simd.maximum(simd.div(top, simd.like(top, largest)), simd.like(top, SMALLEST_SCALE))
+                vector.store(scales, i, scale)
+            i += cuda.gridsize(1) >> 5
+
+    return kernel
+
+
+@functools.cache
+def float8_kernel(name, of_rows):
+    """Round numbers to float8, divided by the scale of their row or that of all."""
+
+    @elementwise
+    def round_numbers(i, table, scales, columns, rows):
+        x = vector.load(table, i, 1)
+        x = simd.div(x, simd.like(x, vector.number(scales, i // columns if of_rows else 0)))
+        packed_rows.store_float8(rows, i, x, name)
+
+    return round_numbers
