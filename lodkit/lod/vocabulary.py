@@ -79,7 +79,7 @@ class Vocabulary:
         ----------
         texts : nested lists of str, array, Series or column of them
             A list of texts, which are lists of words (lod_level 1) or of lists; a list of words has lod_level 0. An
-            empty list is no texts: lod_level 1.
+            empty list is no texts: lod_level 1. Text is not split.
 
         Returns
         -------
@@ -90,8 +90,12 @@ class Vocabulary:
         ------
         UnknownWordError
             A word is not in the vocabulary, and ``unknown_id`` is None.
+        ValueError
+            A list of words, not of lists, holds what looks like a sentence and is no word of the vocabulary.
         """
         words, lengths = _flat(texts)
+        if not lengths:
+            _refuse_sentences(words, self._ids)
         return LoDTensor(np.fromiter(map(self._ids.__getitem__, words), np.int64, len(words)), lengths)
 
     @surface
@@ -207,7 +211,8 @@ def vocabulary(
     Parameters
     ----------
     texts : nested lists of str, array, Series or column of them
-        Words, in lists nested to any depth.
+        Words, in lists nested to any depth. Text is not split: words of a list of lists may have blanks inside, as
+        "New York"; in a list alone these would be sentences, and raise.
     min_count : int
         Words that are rarer are left out.
     max_size : int, optional
@@ -224,6 +229,11 @@ def vocabulary(
     Vocabulary
         Ids: padding, unknown, specials, then the words by frequency; equally frequent ones in alphabetical order, so
         that the order of the texts does not matter.
+
+    Raises
+    ------
+    ValueError
+        A list of words, not of lists, holds a word with blanks inside: split sentences, or pass ``[words]``.
 
     Examples
     --------
@@ -245,14 +255,26 @@ def vocabulary(
         raise ValueError(
             f"max_size must be an integer >= {len(first)}, the number of special words, got {max_size!r:.200}"
         )
-    words, _ = _flat(texts)
+    words, lengths = _flat(texts)
     counts = Counter(words)
     _check_words(counts)
+    if not lengths:
+        _refuse_sentences(words)
     for word in first:
         counts.pop(word, None)
     kept = sorted((word for word, count in counts.items() if count >= min_count), key=lambda w: (-counts[w], w))
     kept = kept if max_size is None else kept[: max_size - len(first)]
     return Vocabulary([*first, *kept], unknown=unknown, padding=padding)
+
+
+def _refuse_sentences(words, known=()):
+    """Raise where a word of a list has blanks inside: the list is of sentences then, which nobody split."""
+    for i, word in enumerate(words):
+        if isinstance(word, str) and word not in known and len(word.split()) > 1:
+            raise ValueError(
+                f"texts[{i}] = {word!r:.60} has blanks inside, as a sentence, and texts are not split: pass "
+                "[text.split() for text in texts]; if it is one word, nest the list, [texts]"
+            )
 
 
 def _check_words(words):
