@@ -60,15 +60,15 @@ def to_jax(x: Any, *, copy: bool = True) -> Any:
     >>> from_jax(ragged).equals(t)  # doctest: +SKIP
     True
     """
-    import jax
+    import jax.numpy as jnp
 
     if isinstance(x, LoDTensor):
         offsets = (_count(x.offsets(level), "offsets") for level in range(x.lod_level))
-        return Ragged(_export(x._need_values(), "values", copy), tuple(map(jax.numpy.asarray, offsets)))
+        return Ragged(_export(x._need_values(), "values", copy), tuple(map(jnp.asarray, offsets)))
     if isinstance(x, SelectedRows):
         from jax.experimental import sparse
 
-        rows = jax.numpy.asarray(_count(x.to("cpu").rows, "rows"))
+        rows = jnp.asarray(_count(x.to("cpu").rows, "rows"))
         return sparse.BCOO((_export(x.value, "value", copy), rows[:, None]), shape=x.shape)
     return _export(x, "x", copy)
 
@@ -131,6 +131,7 @@ def _import(x, name):
 def _export(values, name, copy):
     """Values as an array of JAX, which keeps their type."""
     import jax
+    import jax.numpy as jnp
 
     values = refuse(values, "to_jax")
     if is_tensor(values):
@@ -138,7 +139,7 @@ def _export(values, name, copy):
         values = array_of(values, name) if bits is None else bits
     require_cpu(values, "to_jax")
     if is_bfloat16(values.dtype):
-        values = values.view(jax.numpy.bfloat16)
+        values = values.view(jnp.bfloat16)
     elif values.dtype.kind not in "biufc" or values.dtype.itemsize > 8 * (1 + (values.dtype.kind == "c")):
         raise DTypeError(f"{name} has the type {values.dtype}, which JAX lacks; pass x.astype('float32')")
     elif values.dtype.itemsize // (1 + (values.dtype.kind == "c")) == 8 and not jax.config.jax_enable_x64:
@@ -149,7 +150,7 @@ def _export(values, name, copy):
         )
     if not copy and values.flags.writeable and not is_bfloat16(values.dtype):
         return jax.dlpack.from_dlpack(values)
-    return jax.numpy.array(values, copy=copy)
+    return jnp.array(values, copy=copy)
 
 
 def _count(numbers, name):

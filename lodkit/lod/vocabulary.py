@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import array_of, is_cpu_tensor, is_integer
 from ..base.errors import LoDError, LodkitError, RowIndexError
 from ..base.loading import public
+from ..base.progress import show_progress
 from ..base.tracebacks import surface
 from .large import needs_memory
 from .lod_tensor import LoDTensor
@@ -19,6 +20,7 @@ from .nesting import MAX_DEPTH, TABLES
 
 UNKNOWN = "<unknown>"
 _SHOWN = 12  # words
+_PART = 1 << 20  # words that are read until progress is shown
 
 
 @public
@@ -96,7 +98,10 @@ class Vocabulary:
         words, lengths = _flat(texts)
         if not lengths:
             _refuse_sentences(words, self._ids)
-        return LoDTensor(np.fromiter(map(self._ids.__getitem__, words), np.int64, len(words)), lengths)
+        ids = np.empty(len(words), np.int64)
+        for a, part in _parts("vocab(texts)", words):
+            ids[a : a + len(part)] = np.fromiter(map(self._ids.__getitem__, part), np.int64, len(part))
+        return LoDTensor(ids, lengths)
 
     @surface
     @needs_memory
@@ -256,7 +261,9 @@ def vocabulary(
             f"max_size must be an integer >= {len(first)}, the number of special words, got {max_size!r:.200}"
         )
     words, lengths = _flat(texts)
-    counts = Counter(words)
+    counts: Counter[str] = Counter()
+    for _, part in _parts("lodkit.vocabulary", words):
+        counts.update(part)
     _check_words(counts)
     if not lengths:
         _refuse_sentences(words)
@@ -265,6 +272,15 @@ def vocabulary(
     kept = sorted((word for word, count in counts.items() if count >= min_count), key=lambda w: (-counts[w], w))
     kept = kept if max_size is None else kept[: max_size - len(first)]
     return Vocabulary([*first, *kept], unknown=unknown, padding=padding)
+
+
+def _parts(what, words):
+    """Yield the start of each part of many words, and the part; shows progress."""
+    with show_progress(what, len(words), "words") as advance:
+        for a in range(0, len(words), _PART):
+            part = words[a : a + _PART]
+            yield a, part
+            advance(len(part))
 
 
 def _refuse_sentences(words, known=()):
