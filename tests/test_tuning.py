@@ -175,7 +175,12 @@ def test_rows_ahead_of_several_threads(threads, ahead, expected, monkeypatch):
 
 
 def test_another_cpu_has_the_default_settings():
-    assert tuning_of("another") == Tuning()
+    assert tuning_of("another") == tuning_of("rocketlake", ["avx512f", "sse2"]) == Tuning()
+
+
+def test_a_cpu_whose_model_is_hidden_has_the_settings_of_its_instructions():
+    assert tuning_of("rocketlake", ["avx512f", "avx512fp16"]) is CPUS["emeraldrapids"]
+    assert tuning_of("znver4", ["avx512fp16"]) is CPUS["znver4"]
 
 
 @pytest.mark.parametrize(
