@@ -31,7 +31,9 @@ PUBLIC_WORDS = {
     "LoDTensor.from_padded": "padded batch, padding to ragged, attention_mask, RaggedTensor.from_tensor",
     "LoDTensor.from_uniform": "equal lengths, matrix to sequences",
     "LoDTensor.from_torch": "PackedSequence, nested tensor of PyTorch, torch.nested, torchrec.JaggedTensor",
-    "LoDTensor.from_arrow": "pyarrow, parquet, polars, pandas, DuckDB, ListArray, list column, dataframe",
+    "LoDTensor.from_arrow": (
+        "pyarrow, parquet, polars, pandas, DuckDB, ListArray, list column, dataframe, Hugging Face, huggingface"
+    ),
     "LoDTensor.from_awkward": "awkward, ak.Array",
     "LoDTensor.from_scipy": "csr_matrix, scipy sparse, CSR",
     "LoDTensor.to_padded": "to dense, to_tensor, to_padded_tensor, pad, rectangular array",
@@ -92,6 +94,14 @@ UNIMPORTED_WORDS = {
     "interop.torch.collate": (
         "collate_fn, DataLoader, default_collate",
         "Collate samples of a DataLoader into LoDTensors.",
+    ),
+    "interop.jax.to_jax": (
+        "JAX, jax array, jnp, DLPack of JAX, BCOO, Flax",
+        "Return the arrays of JAX that hold a LoDTensor, SelectedRows or an array.",
+    ),
+    "interop.jax.from_jax": (
+        "from JAX, jax to lodkit",
+        "Return the LoDTensor, SelectedRows or array of arrays of JAX on the CPU; values are shared, read-only.",
     ),
     "interop.torch.optim": ("torch.optim, fused optimizers of PyTorch", "Optimizers for PyTorch's parameters."),
     "distributed.ShardedTable": (

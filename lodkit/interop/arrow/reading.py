@@ -37,7 +37,7 @@ def columns(
     Parameters
     ----------
     table : object with ``__arrow_c_stream__`` or ``__arrow_c_array__``
-        pyarrow's Table and RecordBatch, polars' and pandas' DataFrame, a duckdb relation.
+        pyarrow's Table and RecordBatch, polars' and pandas' DataFrame, a duckdb relation; a Dataset of Hugging Face.
     nulls : {"raise", "empty"}
         What to make of a list that is null (``LoDTensor.from_arrow``).
     dictionary : bool
