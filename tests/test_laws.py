@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import ALL_TYPES
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
@@ -136,7 +137,8 @@ def test_segment_ids_past_their_number():
 @pytest.mark.jit
 @pytest.mark.parametrize(
     ("dtype", "item"),
-    [*((np.float32, item) for item in [(), (1,), (3,), (16,)]), (np.float16, ()), (np.float16, (16,))],
+    [*((np.float32, item) for item in [(), (3,)]), (np.float16, (16,))]
+    + [*((np.float32, item) for item in [(1,), (16,)]), (np.float16, ())] * ALL_TYPES,
 )
 def test_a_million_equal_values(dtype, item):
     value = dtype(0.1)

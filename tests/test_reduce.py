@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from samples import ALL_TYPES
 
 import lodkit
 from lodkit.jit import settings
@@ -19,7 +20,8 @@ def small_pieces(request, monkeypatch):
     monkeypatch.setattr(settings, "parallel_from", 0 if request.param == "threads" else 1 << 60)
     monkeypatch.setattr(settings, "near_bytes", -1)
     monkeypatch.setattr(settings, "mid_bytes", -1)
-    monkeypatch.setattr(settings, "fetch_from", 0)
+    if ALL_TYPES:  # kernels of their own prefetch
+        monkeypatch.setattr(settings, "fetch_from", 0)
     monkeypatch.setattr(settings, "chunk_rows", 2)
     monkeypatch.setattr(settings, "block_rows", 4)
     return 2 * TILE
