@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import numpy as np
 import pytest
 from coming_from import ANSWERS, assert_same, run_ours, values_for
+from samples import ALL_TYPES
 
 import lodkit
 from lodkit.registry.peers import TABLES, find_code, find_parts, find_peers, split_names
@@ -12,6 +15,24 @@ from lodkit.registry.peers import TABLES, find_code, find_parts, find_peers, spl
 CODE = list(dict.fromkeys(code for answer in ANSWERS.values() for code in find_code(answer)))
 
 
+@pytest.mark.parametrize("code", CODE)
+def test_the_names_of_a_row_are_there(code):
+    """Without a call: what compiles for each row runs in the lane of all types."""
+    known = {"lodkit": lodkit, "LoDTensor": lodkit.LoDTensor, "SelectedRows": lodkit.SelectedRows, "np": np}
+    known |= {"Features": lodkit.Features, "t": lodkit.LoDTensor, "n": lodkit.LoDTensor, "tokens": lodkit.LoDTensor}
+    known |= {"s": lodkit.SelectedRows, "f": lodkit.Features}
+    bound = {node.id for node in ast.walk(ast.parse(code)) if isinstance(getattr(node, "ctx", None), ast.Store)}
+    for node in ast.walk(ast.parse(code)):
+        path, names = node, []
+        while isinstance(path, ast.Attribute):
+            path, names = path.value, [path.attr, *names]
+        if isinstance(path, ast.Name) and path.id in set(known) - bound and "torch" not in names:
+            value = known[path.id]
+            for name in names[: 2 if path.id == "lodkit" else 1]:
+                value = getattr(value, name)
+
+
+@pytest.mark.skipif(not ALL_TYPES, reason="compiles many kernels: with LODKIT_TEST_TYPES=all")
 @pytest.mark.parametrize("code", CODE)
 def test_the_code_of_a_row_runs(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
