@@ -7,7 +7,7 @@ import builtins
 from .base import loading
 from .base.loading import check_interpreter
 
-__version__ = "0.1.0"
+__version__ = "0.2.0rc1"
 check_interpreter()
 
 _HOMES = {

@@ -51,7 +51,7 @@ def test_dir_lists_every_name():
         assert getattr(lodkit, name) is not None
     assert set(lodkit.OPS) <= set(names)
     assert callable(lodkit.batches)
-    assert re.fullmatch(r"\d+\.\d+\.\d+", lodkit.__version__)
+    assert re.fullmatch(r"\d+\.\d+\.\d+(rc\d+)?", lodkit.__version__)
 
 
 def test_dir_is_complete_before_operators_are_used():

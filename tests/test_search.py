@@ -88,6 +88,9 @@ FIRST = {
     "custom operator": "op",
     "first call is slow": "warmup",
     "OMP_NUM_THREADS": "set_num_threads",
+    "JAX": "interop.jax.to_jax",
+    "Hugging Face": "LoDTensor.from_arrow",
+    "ListArray": "LoDTensor LoDTensor.from_arrow",
 }
 
 

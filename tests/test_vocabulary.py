@@ -137,3 +137,25 @@ def test_repr():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_sentences_are_not_taken_for_words():
+    sentences = ["to be", "or not to be"]
+    with pytest.raises(ValueError, match=r"texts\[0\] = 'to be' has blanks inside.*text\.split\(\) for text in texts"):
+        vocabulary(sentences)
+    with pytest.raises(ValueError, match=r"texts\[1\] = 'or\\nnot' has blanks inside"):
+        vocabulary(np.array(["to", "or\nnot"]))
+    vocab = vocabulary([text.split() for text in sentences])
+    assert [*vocab] == ["<unknown>", "be", "to", "not", "or"]
+    with pytest.raises(ValueError, match=r"texts\[1\] = 'or not to be' has blanks inside"):
+        vocab(["to", "or not to be"])
+    assert vocab([text.split() for text in sentences]).to_list() == [[2, 1], [4, 3, 2, 1]]
+
+
+def test_words_may_have_blanks_where_lists_say_that_they_are_words():
+    cities = ["New York", "Paris"]
+    vocab = vocabulary([cities])
+    assert [*vocab] == ["<unknown>", "New York", "Paris"]
+    assert vocab(cities).to_list() == [1, 2]
+    assert vocab([["New York", "Los Angeles"]]).to_list() == [[1, 0]]
+    assert [*vocabulary(list("to be"), unknown=None)] == [" ", "b", "e", "o", "t"]

@@ -1,13 +1,13 @@
-"""Values of other libraries: Arrow, SciPy, PyTorch. Each module is imported on first use, and its library with it."""
+"""Values of other libraries: Arrow, JAX, SciPy, PyTorch. A module is imported on first use, and its library with it."""
 
 import importlib
 from typing import TYPE_CHECKING
 
-_MODULES = ("arrow", "coo", "scipy", "torch")
+_MODULES = ("arrow", "coo", "jax", "scipy", "torch")
 
 
 if TYPE_CHECKING:
-    from . import arrow, coo, scipy, torch
+    from . import arrow, coo, jax, scipy, torch
 else:
     # A type checker would take it for a definition of any name.
 

@@ -39,7 +39,8 @@ class Columnar:
         ----------
         x : object with ``__arrow_c_array__`` or ``__arrow_c_stream__``
             Arrays and chunked arrays of pyarrow, Series of polars and pandas 3, duckdb relations of one column; also
-            awkward arrays (``from_awkward``). ``lodkit.interop.arrow.columns`` reads tables of several columns.
+            columns of datasets of Hugging Face, and awkward arrays (``from_awkward``).
+            ``lodkit.interop.arrow.columns`` reads tables of several columns.
         nulls : {"raise", "empty"}
             ``"empty"``: a list that is null is read as an empty one, whatever it hides. Nulls inside lists raise.
         dictionary : bool

@@ -15,7 +15,8 @@ class Coordinates(Exchange):
 
     def _export_values(self):
         raise BufferError(
-            "DLPack carries one array, and SelectedRows are two; pass s.to_dense(), or s.rows and s.value"
+            "DLPack carries one array, and SelectedRows are two; pass s.to_dense(), or s.rows and s.value; "
+            "s.to_torch() shares them"
         )
 
     def to_torch(self) -> Any:

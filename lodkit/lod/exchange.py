@@ -38,7 +38,7 @@ class Exchange:
         if self._lod:
             raise BufferError(
                 f"DLPack carries arrays, and this LoDTensor has lod_level {len(self._lod)}; pass t.values (all rows) "
-                "or t.to_padded()"
+                "or t.to_padded(); t.to_torch() and t.to_awkward() keep its sequences"
             )
         values = refuse(self._values, "DLPack")
         if not hasattr(values, "__dlpack__"):

@@ -225,7 +225,10 @@ class LoDTensor(
     if not TYPE_CHECKING:
 
         def __array__(self, dtype=None, copy=None):
-            raise TypeError("a LoDTensor is not an array; use .values (all rows), .to_padded() or .to_uniform()")
+            raise TypeError(
+                "a LoDTensor is not an array; use .values (all rows), .to_padded() or .to_uniform(); for a Series or a "
+                "column of pandas .to_list(), as in pd.Series(t.to_list())"
+            )
 
     @property
     def _numba_type_(self):

@@ -103,6 +103,9 @@ def _open_container(cls, x):
         return cls.from_awkward(x)
     if library == "pandas" and hasattr(x, "to_numpy") and not ("list" in str(x.dtype) and hasattr(x, ARROW[1])):
         return _open_container(cls, x.to_numpy())
+    if library == "xarray" and hasattr(x, "to_numpy"):
+        # Its Arrow table has a row for each number, whatever the dimensions.
+        return _open_container(cls, x.to_numpy())
     if any(hasattr(x, name) for name in ARROW):
         try:
             return cls.from_arrow(x)

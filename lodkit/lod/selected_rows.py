@@ -281,6 +281,13 @@ class SelectedRows(Coordinates):
                 "call .to_dense(), or use .rows and .value"
             )
 
+        def __iter__(self):
+            # pandas keeps what does not iterate as one object, in silence.
+            raise TypeError(
+                "SelectedRows are no sequence; use zip(s.rows, s.value) for entries, s.to_dense() for the table, "
+                "pd.Series(list(s.value), s.rows) in pandas"
+            )
+
     @property
     def _numba_type_(self):
         try:

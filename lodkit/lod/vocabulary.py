@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import array_of, is_cpu_tensor, is_integer
 from ..base.errors import LoDError, LodkitError, RowIndexError
 from ..base.loading import public
+from ..base.progress import show_progress
 from ..base.tracebacks import surface
 from .large import needs_memory
 from .lod_tensor import LoDTensor
@@ -19,6 +20,7 @@ from .nesting import MAX_DEPTH, TABLES
 
 UNKNOWN = "<unknown>"
 _SHOWN = 12  # words
+_PART = 1 << 20  # words that are read until progress is shown
 
 
 @public
@@ -79,7 +81,7 @@ class Vocabulary:
         ----------
         texts : nested lists of str, array, Series or column of them
             A list of texts, which are lists of words (lod_level 1) or of lists; a list of words has lod_level 0. An
-            empty list is no texts: lod_level 1.
+            empty list is no texts: lod_level 1. Text is not split.
 
         Returns
         -------
@@ -90,9 +92,16 @@ class Vocabulary:
         ------
         UnknownWordError
             A word is not in the vocabulary, and ``unknown_id`` is None.
+        ValueError
+            A list of words, not of lists, holds what looks like a sentence and is no word of the vocabulary.
         """
         words, lengths = _flat(texts)
-        return LoDTensor(np.fromiter(map(self._ids.__getitem__, words), np.int64, len(words)), lengths)
+        if not lengths:
+            _refuse_sentences(words, self._ids)
+        ids = np.empty(len(words), np.int64)
+        for a, part in _parts("vocab(texts)", words):
+            ids[a : a + len(part)] = np.fromiter(map(self._ids.__getitem__, part), np.int64, len(part))
+        return LoDTensor(ids, lengths)
 
     @surface
     @needs_memory
@@ -207,7 +216,8 @@ def vocabulary(
     Parameters
     ----------
     texts : nested lists of str, array, Series or column of them
-        Words, in lists nested to any depth.
+        Words, in lists nested to any depth. Text is not split. Words in a list of lists may have blanks inside,
+        such as "New York"; in a flat list, words with blanks would be sentences, and raise.
     min_count : int
         Words that are rarer are left out.
     max_size : int, optional
@@ -224,6 +234,11 @@ def vocabulary(
     Vocabulary
         Ids: padding, unknown, specials, then the words by frequency; equally frequent ones in alphabetical order, so
         that the order of the texts does not matter.
+
+    Raises
+    ------
+    ValueError
+        A list of words, not of lists, holds a word with blanks inside: split sentences, or pass ``[words]``.
 
     Examples
     --------
@@ -245,14 +260,37 @@ def vocabulary(
         raise ValueError(
             f"max_size must be an integer >= {len(first)}, the number of special words, got {max_size!r:.200}"
         )
-    words, _ = _flat(texts)
-    counts = Counter(words)
+    words, lengths = _flat(texts)
+    counts: Counter[str] = Counter()
+    for _, part in _parts("lodkit.vocabulary", words):
+        counts.update(part)
     _check_words(counts)
+    if not lengths:
+        _refuse_sentences(words)
     for word in first:
         counts.pop(word, None)
     kept = sorted((word for word, count in counts.items() if count >= min_count), key=lambda w: (-counts[w], w))
     kept = kept if max_size is None else kept[: max_size - len(first)]
     return Vocabulary([*first, *kept], unknown=unknown, padding=padding)
+
+
+def _parts(what, words):
+    """Yield the start of each part of many words, and the part; shows progress."""
+    with show_progress(what, len(words), "words") as advance:
+        for a in range(0, len(words), _PART):
+            part = words[a : a + _PART]
+            yield a, part
+            advance(len(part))
+
+
+def _refuse_sentences(words, known=()):
+    """Raise where a word of a list has blanks inside: the list is of sentences then, which nobody split."""
+    for i, word in enumerate(words):
+        if isinstance(word, str) and word not in known and len(word.split()) > 1:
+            raise ValueError(
+                f"texts[{i}] = {word!r:.60} has blanks inside, as a sentence, and texts are not split: pass "
+                "[text.split() for text in texts]; if it is one word, nest the list, [texts]"
+            )
 
 
 def _check_words(words):

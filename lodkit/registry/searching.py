@@ -1,7 +1,8 @@
 """One index of what there is, by names, first lines and search words: ``lodkit.search`` and ``OPS.search`` rank by it.
 
 Search words of operators stand in their module of ``lodkit/ops``, below ``DOCS_PAGE``: what other libraries and tasks
-call them, apart by commas. Those of other public names are here.
+call them, apart by commas. Those of other public names are here. What functions of other libraries are called, one by
+one, stands in ``peers``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 from ..base.suggesting import find_nearest
 from .catalogue import OPS
 from .docstrings import brief, summary
+from .peers import Peer, find_code, find_parts, find_peers
 
 #: Public names that are no operators -> search words.
 PUBLIC_WORDS = {
@@ -29,7 +31,9 @@ PUBLIC_WORDS = {
     "LoDTensor.from_padded": "padded batch, padding to ragged, attention_mask, RaggedTensor.from_tensor",
     "LoDTensor.from_uniform": "equal lengths, matrix to sequences",
     "LoDTensor.from_torch": "PackedSequence, nested tensor of PyTorch, torch.nested, torchrec.JaggedTensor",
-    "LoDTensor.from_arrow": "pyarrow, parquet, polars, pandas, DuckDB, ListArray, list column, dataframe",
+    "LoDTensor.from_arrow": (
+        "pyarrow, parquet, polars, pandas, DuckDB, ListArray, list column, dataframe, Hugging Face, huggingface"
+    ),
     "LoDTensor.from_awkward": "awkward, ak.Array",
     "LoDTensor.from_scipy": "csr_matrix, scipy sparse, CSR",
     "LoDTensor.to_padded": "to dense, to_tensor, to_padded_tensor, pad, rectangular array",
@@ -91,6 +95,14 @@ UNIMPORTED_WORDS = {
         "collate_fn, DataLoader, default_collate",
         "Collate samples of a DataLoader into LoDTensors.",
     ),
+    "interop.jax.to_jax": (
+        "JAX, jax array, jnp, DLPack of JAX, BCOO, Flax",
+        "Return the arrays of JAX that hold a LoDTensor, SelectedRows or an array.",
+    ),
+    "interop.jax.from_jax": (
+        "from JAX, jax to lodkit",
+        "Return the LoDTensor, SelectedRows or array of arrays of JAX on the CPU; values are shared, read-only.",
+    ),
     "interop.torch.optim": ("torch.optim, fused optimizers of PyTorch", "Optimizers for PyTorch's parameters."),
     "distributed.ShardedTable": (
         "sharded embedding, distributed embedding, DistributedModelParallel, MPI, torchrun, parameter server",
@@ -109,22 +121,52 @@ class Entry(NamedTuple):
 
 
 class Findings(dict[str, str]):
-    """Names in ``lodkit`` and their first lines, the best first; Jupyter shows a table."""
+    """Names in ``lodkit`` and their first lines, the best first; Jupyter shows a table.
+
+    Attributes
+    ----------
+    elsewhere : dict
+        Names of other libraries that were meant, or words of a task, and what does it here, or that lodkit lacks it.
+    """
+
+    elsewhere: dict[str, str]
+
+    def __init__(self, names=(), elsewhere=()):
+        super().__init__(names)
+        self.elsewhere = dict(elsewhere)
+
+    def __reduce__(self):
+        return type(self), (dict(self), self.elsewhere)
 
     def __repr__(self):
-        width = max(map(len, self), default=0)
-        lines = [f"{len(self)} name{'s' * (len(self) != 1)}"]
-        return "\n".join([*lines, *(f"  {name:{width}}  {line}" for name, line in self.items())])
+        lines = [_count(self, ""), *_columns(self)] if self or not self.elsewhere else []
+        if self.elsewhere:
+            answers = {name: answer.replace("`", "") for name, answer in self.elsewhere.items()}
+            lines += [_count(self.elsewhere, " of other libraries, or of what is not here"), *_columns(answers)]
+        return "\n".join(lines)
 
     def _repr_html_(self):
         from ..base.markup import box, code, table
         from .docstrings import mark_code
 
         rows = [(code(f"lodkit.{name}"), mark_code(line)) for name, line in self.items()]
-        return box(table(f"{len(rows)} names", ("name", "what it does"), rows) or escape(repr(self)))
+        shown = table(f"{len(rows)} names", ("name", "what it does"), rows)
+        if self.elsewhere:
+            rows = [(code(name), mark_code(answer.replace("`", "``"))) for name, answer in self.elsewhere.items()]
+            shown += table("of other libraries, or not here", ("name", "here"), rows)
+        return box(shown or escape(repr(self)))
 
     def _repr_pretty_(self, printer, cycle):
         printer.text(repr(self))
+
+
+def _count(names, of):
+    return f"{len(names)} name{'s' * (len(names) != 1)}{of}"
+
+
+def _columns(lines):
+    width = max(map(len, lines), default=0)
+    return [f"  {name:{width}}  {line}" for name, line in lines.items()]
 
 
 def search(words: str, most: int = 10) -> Findings:
@@ -134,13 +176,16 @@ def search(words: str, most: int = 10) -> Findings:
     ----------
     words : str
         Words, or parts of them, separated by blanks; upper and lower case are the same. Results have all of the words.
+        Or a function of another library, such as ``ak.flatten``.
     most : int
         Names to return at most.
 
     Returns
     -------
     Findings
-        A dictionary of names in ``lodkit`` and the first lines of their documentation, the best first.
+        A dictionary of names in ``lodkit`` and the first lines of their documentation, the best first. Its
+        ``elsewhere`` has the functions of other libraries that were meant, with the calls that do the same, and what is
+        not here.
 
     Examples
     --------
@@ -150,14 +195,41 @@ def search(words: str, most: int = 10) -> Findings:
       LoDTensor.from_offsets  Make a LoDTensor from rows and offsets per level, outermost first.
     >>> next(iter(lodkit.search("max pooling")))
     'sequence_pool'
+    >>> lodkit.search("tf.ragged.row_splits_to_segment_ids").elsewhere
+    {'tf.ragged.row_splits_to_segment_ids': '`lodkit.offsets_to_segment_ids(offsets)`'}
     """
-    found = rank([*_list_operators(OPS), *_list_public()], check_words(words))
-    return Findings({entry.name: entry.line for entry in found[:most]})
+    found, peers = _find([*_list_operators(OPS), *_list_public()], check_words(words))
+    return Findings({entry.name: entry.line for entry in found[:most]}, peers[:most])
 
 
 def search_operators(ops, words, whole=False):
     """Return the names of the operators among ``ops`` that have all of some words, the best first."""
-    return [entry.name for entry in rank([*_list_operators(ops)], check_words(words), whole)]
+    entries = [*_list_operators(ops)]
+    return [entry.name for entry in (rank(entries, words, whole) if whole else _find(entries, check_words(words))[0])]
+
+
+def _find(entries: list[Entry], query: str) -> tuple[list[Entry], list[Peer]]:
+    """Return the entries that a query finds, the best first, and the names of other libraries that it means.
+
+    A query that is such a name finds whole words alone, and what does it here.
+    """
+    peers = find_peers(query)
+    found = rank(entries, query, whole=bool(peers), texts=False)
+    if not found:
+        peers = peers or find_parts(query)
+    if peers:
+        named = dict.fromkeys(name for peer in peers for name in _find_names(peer.answer))
+        by_name = {entry.name: entry for entry in entries if entry not in found}
+        found = [*found, *(by_name[name] for name in named if name in by_name)]
+    return found or (rank(entries, query) if not peers else []), peers
+
+
+def _find_names(answer):
+    """Names of the index in the code of an answer, in their order."""
+    for code in find_code(answer):
+        for owner, name in re.findall(r"\b(lodkit|LoDTensor|SelectedRows|Features|t|n|s|f)\.([A-Za-z][\w.]*)", code):
+            classes = {"t": "LoDTensor", "n": "LoDTensor", "s": "SelectedRows", "f": "Features"}
+            yield name if owner == "lodkit" else f"{classes.get(owner, owner)}.{name}"
 
 
 def check_words(words):
@@ -174,22 +246,25 @@ def suggest_names(name, public):
     if called:
         cased = [entry for entry in called if name in re.findall(r"\w+", f"{entry.words} {entry.name}")]
         return f"; use {', '.join(f'lodkit.{entry.name}' for entry in (cased or called)[:3])}"
+    if not near and (peers := find_peers(name)):
+        answer = peers[0].answer.replace("`", "")
+        return f"; {'' if answer.startswith('not here') else 'use '}{answer}"
     if not near and (found := rank(entries, name, whole=True)):
         return f"; lodkit.search({name!r}) finds {', '.join(f'lodkit.{entry.name}' for entry in found[:3])}"
     near = near or find_nearest(name, public)
     return f"; did you mean {', '.join(near)}?" if near else "; lodkit.search(words) finds names by words"
 
 
-def rank(entries: list[Entry], query: str, whole: bool = False) -> list[Entry]:
+def rank(entries: list[Entry], query: str, whole: bool = False, texts: bool = True) -> list[Entry]:
     """Return the entries that have all words of a query, the best first; where there are none, all texts are searched.
 
-    ``whole``: words alone are found, no parts of them, and no texts are searched.
+    ``whole``: words alone are found, no parts of them, and no texts are searched; nor are they without ``texts``.
     """
     tokens = _split(query)
     if not tokens:
         return sorted(entries, key=lambda entry: entry.name)
     scores = [(_score(entry, tokens, whole), entry) for entry in entries]
-    if not whole and not any(score for score, _ in scores):
+    if texts and not whole and not any(score for score, _ in scores):
         scores = [(all(token in entry.text.lower() for token in query.lower().split()), entry) for entry in entries]
     found = [(-score, "_grad" in entry.name, len(_split(entry.name)), entry) for score, entry in scores if score]
     return [entry for *_, entry in sorted(found)]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -14,6 +12,7 @@ from ..arrays import BFLOAT16, MOVED, bfloat16_dtype, is_bfloat16
 from ..arrays.checks import as_dtype
 from ..arrays.types import DTypeLike
 from ..base.errors import DTypeError, LodkitError
+from ..base.progress import show_progress
 from ..jit import cache as disk
 from ..jit import limits, settings
 from .examples import Example, read_example
@@ -70,8 +69,8 @@ def warmup(
         for every user to read. Set ``LODKIT_CACHE_DIR`` to the directory: processes on CPUs of the same kind then
         compile and write nothing. The processes must belong to the user that wrote it, or to any user if root wrote it.
     progress : bool, optional
-        Write to stderr how many operators there are, what is compiled, how long it took, and how long the rest will
-        take at that rate. By default where stderr is a terminal.
+        Show how many operators are done, the last one, and about how long the rest will take. With tqdm installed it is
+        a bar, else lines on stderr. By default on a terminal and in a notebook, if it takes over a second.
 
     Raises
     ------
@@ -101,31 +100,22 @@ def warmup(
         if dtype not in MOVED and not is_bfloat16(dtype):
             known = ", ".join(sorted(map(str, MOVED.known)))
             raise DTypeError(f"dtypes: no operator takes values of {dtype}; name some of {known}")
-    shown = sys.stderr.isatty() if progress is None else progress
     with contextlib.nullcontext() if cache is None else disk.baking(cache):
-        _compile_all(chosen, dtypes, gradients, shown)
+        _compile_all(chosen, dtypes, gradients, progress)
 
 
 def _operator_of(op):
     return op.func if isinstance(op, functools.partial) else op
 
 
-def _compile_all(chosen, dtypes, gradients, shown):
-    started = time.perf_counter()
-    if shown:
-        most = 7 * len(chosen) * len(dtypes)
-        print(f"{len(chosen)} operators: up to {most} s unless they are cached on disk", file=sys.stderr)
-    for k, op in enumerate(chosen):
-        before = time.perf_counter()
-        if isinstance(op, functools.partial):
-            _compile_example(read_example(op), gradients)
-        else:
-            _compile_operator(op, dtypes)
-        if shown:
-            now = time.perf_counter()
-            left = (now - started) / (k + 1) * (len(chosen) - k - 1)
-            name = _operator_of(op).name
-            print(f"[{k + 1}/{len(chosen)}] {name}: {now - before:.1f} s, {left:.0f} s left", file=sys.stderr)
+def _compile_all(chosen, dtypes, gradients, progress):
+    with show_progress("lodkit.warmup", len(chosen), "operators", progress) as advance:
+        for op in chosen:
+            if isinstance(op, functools.partial):
+                _compile_example(read_example(op), gradients)
+            else:
+                _compile_operator(op, dtypes)
+            advance(1, _operator_of(op).name)
 
 
 def _compile_operator(op, dtypes):

@@ -125,6 +125,7 @@ def read_elements(schema, array, owner):
 
 def chunks_of(x):
     """The arrays behind an object that has ``__arrow_c_array__`` or ``__arrow_c_stream__``."""
+    x = _open_dataset(x)
     if hasattr(x, "__arrow_c_array__"):
         capsule, array = x.__arrow_c_array__()
         schema = ArrowSchema.from_address(pointer_of(capsule, SCHEMA))
@@ -143,6 +144,22 @@ def chunks_of(x):
         f"from_arrow takes an object with __arrow_c_array__ or __arrow_c_stream__ (pyarrow, polars, pandas 3, duckdb), "
         f"got {type(x).__name__}; {remedy}"
     )
+
+
+def _open_dataset(x):
+    """The table, or column, of a Dataset of Hugging Face: of the rows that it has now, in their order."""
+    if type(x).__module__.partition(".")[0] != "datasets":
+        return x
+    if hasattr(x, "source") and hasattr(x, "column_name"):
+        return x.source.select_columns([x.column_name]).with_format("arrow")[:]
+    if isinstance(x, dict):
+        raise TypeError(f"a {type(x).__name__} has several datasets; pass one, x[{next(iter(x), 'train')!r}]")
+    if hasattr(x, "iter") and not hasattr(x, "__len__"):
+        raise TypeError(
+            "an IterableDataset is read in batches: for table in x.with_format('arrow').iter(batch_size=1000): "
+            "lodkit.interop.arrow.columns(table)"
+        )
+    return x.with_format("arrow")[:] if hasattr(x, "with_format") else getattr(x, "table", x)
 
 
 def _chunks_of_stream(capsule):

@@ -8,6 +8,7 @@ import typing
 import numpy as np
 
 from ...base.errors import LoDError
+from ...base.progress import show_progress
 from ...lod import LoDTensor, freeze
 from ...lod.batching import concat
 from ...lod.levels import load_compiled
@@ -36,7 +37,7 @@ def columns(
     Parameters
     ----------
     table : object with ``__arrow_c_stream__`` or ``__arrow_c_array__``
-        pyarrow's Table and RecordBatch, polars' and pandas' DataFrame, a duckdb relation.
+        pyarrow's Table and RecordBatch, polars' and pandas' DataFrame, a duckdb relation; a Dataset of Hugging Face.
     nulls : {"raise", "empty"}
         What to make of a list that is null (``LoDTensor.from_arrow``).
     dictionary : bool
@@ -61,10 +62,13 @@ def columns(
     if chunks.schema.format != b"+s":
         raise TypeError(f"columns takes a table, got one column ({type(table).__name__}); use LoDTensor.from_arrow")
     made = {}
-    for name, column in _fields(chunks):
-        if name in made:
-            raise LoDError(f"two columns have the name {name!r}; rename one")
-        made[name] = _join_chunks(column, nulls, dictionary and _holds_words(column.schema), name)
+    fields = [*_fields(chunks)]
+    with show_progress("lodkit.interop.arrow.columns", len(fields), "columns") as advance:
+        for name, column in fields:
+            if name in made:
+                raise LoDError(f"two columns have the name {name!r}; rename one")
+            made[name] = _join_chunks(column, nulls, dictionary and _holds_words(column.schema), name)
+            advance(1, name)
     return made
 
 

@@ -11,6 +11,7 @@ import os
 from typing import Any
 
 from ...base.files import open_regular, replacing
+from ...base.progress import show_progress
 from ...base.tracebacks import surface
 from . import npz, safetensors
 from .packing import pack, unpack
@@ -67,8 +68,9 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
     if META in arrays:
         raise ValueError(f"{META!r} is no key of the outermost dictionary: the file keeps it; rename it")
     form.check(arrays)
-    with replacing(path) as file:
-        form.write(file, arrays, META, meta)
+    total = sum(getattr(array, "bits", array).nbytes for array in arrays.values())
+    with replacing(path) as file, show_progress("lodkit.save", total, "B") as advance:
+        form.write(file, arrays, META, meta, advance)
 
 
 @surface
@@ -104,9 +106,9 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     SelectedRows(rows=[7, 3], value=[[1., 2.], [3., 4.]], height=10)
     """
     form = _format(path)
-    with open_regular(path) as file:
+    with open_regular(path) as file, show_progress("lodkit.load", os.fstat(file.fileno()).st_size, "B") as advance:
         try:
-            arrays, meta = form.read(Source(file, mmap), META)
+            arrays, meta = form.read(Source(file, mmap, advance), META)
             return arrays if meta is None else unpack(json.loads(meta), arrays)
         except (MemoryError, ImportError):
             raise

@@ -13,7 +13,7 @@ import numpy as np
 
 from .checks import check_room, encode_name, name_size_errors, shorten_name
 from .packing import BFloat16
-from .reading import StorageError, bytes_of, check_dimensions, check_text, read_array
+from .reading import StorageError, bytes_of, check_dimensions, check_text, read_array, write_array
 
 ALIGNMENT = 64
 EXPANSION = 1032  # no deflated byte gives more
@@ -36,7 +36,7 @@ def check(arrays):
         check_room(name, *_to_stored(array))
 
 
-def write(file, arrays, meta_name, meta):
+def write(file, arrays, meta_name, meta, advance):
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in {meta_name: np.array(meta), **arrays}.items():
             array = _contiguous_array(name, array)
@@ -45,7 +45,7 @@ def write(file, arrays, meta_name, meta):
             member.extra = struct.pack("<HH", FILLER, -before % ALIGNMENT) + bytes(-before % ALIGNMENT)
             with archive.open(member, "w", force_zip64=True) as out:
                 out.write(header(array.dtype, array.shape))
-                out.write(bytes_of(array))
+                write_array(out, array, advance)
 
 
 def _to_stored(array):
@@ -116,7 +116,7 @@ def _array(source, archive, member, name):
             if not source.is_mapped and zlib.crc32(bytes_of(array), before) != member.CRC:
                 raise StorageError(f"{name} has another checksum than was written")
         else:
-            array = read_array(name, dtype, order, stream)
+            array = read_array(name, dtype, order, stream, source.advance)
             # At the end the checksum is compared.
             stream.read(1)
             array.flags.writeable = not source.is_mapped

@@ -16,6 +16,7 @@ from ...base.loading import public
 MOST_DIMENSIONS = 64  # of NumPy's arrays
 # Bytes read at a time: they stay in the cache while their checksum is computed.
 PIECE = 1 << 18
+WRITTEN_PIECE = 1 << 24
 
 
 @public
@@ -24,9 +25,10 @@ class StorageError(LodkitError, ValueError):
 
 
 class Source:
-    """An open file, and whether its arrays are mapped."""
+    """An open file, whether its arrays are mapped, and the function that is told how many bytes were read."""
 
-    def __init__(self, file, mapped):
+    def __init__(self, file, mapped, advance):
+        self.advance = advance
         self.file, self.size = file, os.fstat(file.fileno()).st_size
         self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if mapped and self.size else None
 
@@ -49,7 +51,7 @@ class Source:
             raise StorageError(f"{name} of shape {shape} ends at byte {start + size}, the file at {self.size}")
         if self._map is None or not size:
             self.file.seek(start)
-            made = read_array(name, dtype, shape, self.file)
+            made = read_array(name, dtype, shape, self.file, self.advance)
         else:
             made = np.frombuffer(self._map, dtype, math.prod(shape), start).reshape(shape)
             made = made if made.flags.aligned else made.copy()
@@ -82,8 +84,8 @@ def check_text(name, array):
             raise StorageError(f"{name} holds {codes.max()}, which is no character")
 
 
-def read_array(name, dtype, shape, stream):
-    """A new array of the next bytes of a stream."""
+def read_array(name, dtype, shape, stream, advance):
+    """A new array of the next bytes of a stream; ``advance`` is told how many were read."""
     check_shape(name, dtype, shape)
     made = empty(shape, dtype)
     left = bytes_of(made)
@@ -92,7 +94,17 @@ def read_array(name, dtype, shape, stream):
         if not count:
             raise StorageError(f"{name} lacks its last {len(left)} bytes")
         left = left[count:]
+        advance(count)
     return made
+
+
+def write_array(file, array, advance):
+    """Write the bytes of a C-contiguous array; ``advance`` is told how many were written."""
+    left = bytes_of(array)
+    while len(left):
+        piece, left = left[:WRITTEN_PIECE], left[WRITTEN_PIECE:]
+        file.write(piece)
+        advance(len(piece))
 
 
 def bytes_of(array):

@@ -11,7 +11,7 @@ from ...arrays.objects import remedy_of
 from ...base.errors import DTypeError
 from .checks import check_room, encode_name, name_size_errors
 from .packing import BFloat16
-from .reading import StorageError, bytes_of, check_dimensions
+from .reading import StorageError, check_dimensions, write_array
 
 METADATA = "__metadata__"
 ALIGNMENT = 64
@@ -31,7 +31,7 @@ def check(arrays):
         check_room(name, _bits(array), _little(_bits(array)))
 
 
-def write(file, arrays, meta_name, meta):
+def write(file, arrays, meta_name, meta, advance):
     header, data, end = {METADATA: {meta_name: meta}}, [], 0
     parts = [(name, a, "BF16") if isinstance(a, BFloat16) else (name, a, None) for name, a in arrays.items()]
     # In this order all of them stay aligned.
@@ -45,7 +45,7 @@ def write(file, arrays, meta_name, meta):
     file.write(len(text).to_bytes(8, "little") + text)
     for name, array, dtype in data:
         made = name_size_errors(name, lambda a=array, d=dtype: np.asarray(a, d, order="C"), array, dtype)
-        file.write(bytes_of(made))
+        write_array(file, made, advance)
 
 
 def read(source, meta_name):
