@@ -217,7 +217,7 @@ def vocabulary(
     ----------
     texts : nested lists of str, array, Series or column of them
         Words, in lists nested to any depth. Text is not split. Words in a list of lists may have blanks inside,
-        such as "New York"; in a flat list, words with blanks would be sentences, and raise.
+        such as "New York". In a flat list, words with blanks are taken for sentences, and raise.
     min_count : int
         Words that are rarer are left out.
     max_size : int, optional
