@@ -6,7 +6,7 @@ import numpy as np
 
 import lodkit
 from lodkit import LoDTensor
-from lodkit.tape.tape import is_floating
+from lodkit.tape.tape import has_gradient
 
 rng = np.random.default_rng(0)
 MATRIX, OTHER, CONSTANT = rng.normal(size=(3, 3, 4))
@@ -35,7 +35,7 @@ def differences(function, sources, weights, step=1e-6):
 
 def parameters(values):
     """The values, floating ones as parameters."""
-    return [lodkit.parameter(x) if is_floating(x) else x for x in values]
+    return [lodkit.parameter(x) if has_gradient(x) else x for x in values]
 
 
 def agrees(function, *sources, rtol=1e-5):

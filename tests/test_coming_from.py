@@ -214,10 +214,10 @@ def test_words_of_a_name_find_it_where_nothing_else_does():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("flatten", "what does it: t.values"),
+        ("flatten", "use t.values"),
         ("auc", "not here: scikit-learn has roc_auc_score"),
-        ("scatter_mul", "what does it: lodkit.segment_reduce"),
-        ("boolean_mask", "what does it: LoDTensor.from_segment_ids"),
+        ("scatter_mul", "use lodkit.segment_reduce"),
+        ("boolean_mask", "use LoDTensor.from_segment_ids"),
     ],
 )
 def test_a_missing_attribute_is_answered(name, words):

@@ -170,7 +170,7 @@ def test_inputs_that_do_not_join_are_refused_by_number():
         lodkit.sequence_concat(X, Y)
     with pytest.raises(LoDMismatchError, match="input 1 has 1 sequences, input 0 2"):
         lodkit.sequence_concat(X, LoDTensor(np.zeros((1, 1)), [[1]]))
-    with pytest.raises(LoDMismatchError, match=r"level 0 must be.*sequence 1 of input 1 has length 3, of input 0 2"):
+    with pytest.raises(LoDMismatchError, match=r"level 0 must equal.*sequence 1 of input 1 has length 3, of input 0 2"):
         lodkit.sequence_concat(Y, LoDTensor(np.zeros(1), [[2, 3], [0, 0, 0, 0, 1]]), level=1)
     with pytest.raises(LoDMismatchError, match=r"axis is not 0.*sequence 0 of input 1 has length 2, of input 0 1"):
         lodkit.sequence_concat(X, LoDTensor(np.zeros((4, 1)), [[2, 2]]), axis=1)
