@@ -26,19 +26,38 @@ from lodkit.kernels.cpu.primitives import device, reduce
 from lodkit.lod.packed_rows import CODE_BITS
 
 if not ALL_TYPES:
-    # Batches that tests take for large share the kernels of small ones, which sum the columns in strips of two widths:
-    # a kernel takes a second to compile.
+    # A kernel takes a second to compile. Batches that tests take for large share the kernels of small ones, which sum
+    # columns one by one, of packed rows four at a time; test_reduce.py has strips.
     reduce.tuning = reduce.tuning._replace(strip_bytes=0)
-    reduce.WIDTHS, reduce.PACKED_WIDTHS = (4, 1), (4,)
+    reduce.WIDTHS, reduce.PACKED_WIDTHS = (1,), (4,)
 
 # Compiling makes objects by the million, nearly all of which stay: collecting as often as usual takes a seventh of it.
 gc.set_threshold(100_000, 20, 100)
 DEVICES = os.environ.get("LODKIT_TEST_DEVICES", "cpu").split(",")
 
 
-def pytest_collection_modifyitems(items):
-    """Run the longest tests first, for balance between workers."""
+#: Tests over the registry that run every operator, of which optimizers have several kernels each.
+OVER_THE_REGISTRY = {"test_every_op", "test_ids_outside", "test_interrupts"}
+
+
+def is_left_out(item, names):
+    """Whether a test over the registry is of an operator that has its turn with LODKIT_TEST_TYPES=all alone."""
+    return item.module.__name__ in OVER_THE_REGISTRY and item.callspec.params.get("name") in names
+
+
+def pytest_collection_modifyitems(config, items):
+    """Run the longest tests first, for balance between workers.
+
+    Kernels of an optimizer are a template's with its rule, which the tests of rules run. Over the registry every third
+    optimizer has a turn, and all of them with LODKIT_TEST_TYPES=all.
+    """
     items.sort(key=lambda item: "test_machine_code" not in item.name)
+    if not ALL_TYPES:
+        rules = [name for name, op in lodkit.OPS.items() if vars(op.definition).keys() & {"optimizer", "update"}]
+        names = {*rules} - {*rules[::3]}
+        left_out = {item for item in items if hasattr(item, "callspec") and is_left_out(item, names)}
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(autouse=True)

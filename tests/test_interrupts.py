@@ -94,6 +94,7 @@ def test_mixed_types_write_all_at_once():
         param, moment = rng.normal(size=(6, 3)).astype(np.float16), np.ones((6, 3), np.float32)
         grad = rng.normal(size=(6, 3)).astype(np.float16)
         grad = lodkit.SelectedRows([4, 1, 4, 0, 2, 2], grad, 6) if sparse else grad
+        lodkit.adagrad(param.copy(), grad, moment.copy(), lr=0.5)  # compiles
         states, places = watched(
             lambda p=param, m=moment, g=grad: lodkit.adagrad(p, g, m, lr=0.5),
             lambda p=param, m=moment: [memory(p), memory(m)],

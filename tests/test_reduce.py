@@ -242,3 +242,23 @@ def test_single_ids_that_are_no_rows_are_refused(bad):
     ids[700] = bad
     with pytest.raises(IndexError, match="700"):
         lodkit.embedding_bag(np.ones((5, 3)), lodkit.LoDTensor(ids, [np.ones(1000, int)]))
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("pool", ["sum", "max", "logsumexp"])
+def test_the_last_strip_of_columns_overlaps_the_one_before(pool, monkeypatch):
+    """Seven columns in strips of four, and one by one."""
+    values = np.random.default_rng(0).normal(size=(9, 7)).astype(np.float32)
+    x, bags = lodkit.LoDTensor(values, [[4, 0, 5]]), lodkit.LoDTensor([8, 0, 0, 3], [[3, 0, 1]])
+    calls = (lambda: lodkit.sequence_pool(x, pool=pool)), (lambda: lodkit.embedding_bag(values, bags, pool=pool))
+    results = []
+    for widths in ((4, 1), (1,)):
+        monkeypatch.setattr(reduce_module, "tuning", reduce_module.tuning._replace(strip_bytes=0))
+        monkeypatch.setattr(reduce_module, "WIDTHS", widths)
+        monkeypatch.setattr(reduce_module, "plans", {})
+        results.append([call() for call in calls])
+        assert {plan.lanes for plan in reduce_module.plans.values()} == {widths[0]}
+    expected = [lodkit.sequence_pool.definition(x, pool=pool), lodkit.embedding_bag.definition(values, bags, pool=pool)]
+    for strips, columns, result in zip(*results, expected, strict=True):
+        np.testing.assert_array_equal(strips, columns)
+        np.testing.assert_allclose(strips, result, rtol=2e-6, atol=1e-6)
