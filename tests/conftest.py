@@ -25,11 +25,13 @@ from lodkit import arrays
 from lodkit.kernels.cpu.primitives import device, reduce
 from lodkit.lod.packed_rows import CODE_BITS
 
+#: A kernel takes a second to compile: README's tests have few, lanes that compile otherwise or not at all have more.
+FEW_KERNELS = not ALL_TYPES and not {"LODKIT_TEST_SAMPLES", "NUMBA_DISABLE_JIT"} & os.environ.keys()
 if not ALL_TYPES:
-    # A kernel takes a second to compile. Batches that tests take for large share the kernels of small ones, which sum
-    # columns one by one, of packed rows four at a time; test_reduce.py has strips.
+    # Batches that tests take for large share the kernels of small ones, which sum the columns in strips of two widths;
+    # of few kernels one by one, and test_reduce.py has strips.
     reduce.tuning = reduce.tuning._replace(strip_bytes=0)
-    reduce.WIDTHS, reduce.PACKED_WIDTHS = (1,), (4,)
+    reduce.WIDTHS, reduce.PACKED_WIDTHS = (1,) if FEW_KERNELS else (4, 1), (4,)
 
 # Compiling makes objects by the million, nearly all of which stay: collecting as often as usual takes a seventh of it.
 gc.set_threshold(100_000, 20, 100)
@@ -52,7 +54,7 @@ def pytest_collection_modifyitems(config, items):
     optimizer has a turn, and all of them with LODKIT_TEST_TYPES=all.
     """
     items.sort(key=lambda item: "test_machine_code" not in item.name)
-    if not ALL_TYPES:
+    if FEW_KERNELS:
         rules = [name for name, op in lodkit.OPS.items() if vars(op.definition).keys() & {"optimizer", "update"}]
         names = {*rules} - {*rules[::3]}
         left_out = {item for item in items if hasattr(item, "callspec") and is_left_out(item, names)}
