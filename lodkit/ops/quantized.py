@@ -201,8 +201,16 @@ def dequantize_rows(rows: Dense, scale: Dense | None = None, /, *, bits: Bits | 
         return (codes.reshape(len(rows), columns) * params[:, :1] + params[:, 1:]).reshape(*shape[:-1], columns)
 
 
+def check_factors(*factors):
+    """Refuse descriptions of weights or scales in bfloat16, with which a call is made in float32 and rounded."""
+    for desc in factors:
+        if desc is not None:
+            check_values(desc.dtype, "a factor", floating=True)
+
+
 @dequantize_rows.infer_rule
 def _(rows, scale=None, *, bits=None):
+    check_factors(scale)
     return rows.but(dtype=np.float32, dims=(*rows.dims[:-1], _columns(rows, bits)))
 
 
@@ -254,6 +262,7 @@ def quantized_lookup_table(
 
 @quantized_lookup_table.infer_rule
 def _(rows, ids, scale=None, *, bits=None, padding_idx=None):
+    check_factors(scale)
     dims = *ids.dims, _columns(rows, bits)
     return rows.but(type=VarType.LOD_TENSOR, dtype=FLOAT, dims=dims, lod_level=ids.lod_level)
 
@@ -328,6 +337,7 @@ def _rows_of(rows, ids, weights, scale, bits, padding_idx):
 def _(rows, ids, weights=None, scale=None, *, bits=None, pool="sum", pad_value=0.0, padding_idx=None):
     if ids.lod_level < 1:
         raise LoDLevelError("ids need lod_level >= 1; attach lengths: LoDTensor(ids, [[...]])")
+    check_factors(weights, scale)
     return pooled_desc(ids, -1, (_columns(rows, bits),), np.dtype(np.float32))
 
 
