@@ -17,7 +17,7 @@ os.environ.setdefault("LODKIT_FULL_TRACEBACK", "1")
 
 import numpy as np
 import pytest
-from samples import ALL_TYPES
+from samples import ALL_TYPES, rules_left_out
 from thread_script import cache_of_threads, run_threads  # noqa: F401  fixtures
 
 import lodkit
@@ -48,15 +48,10 @@ def is_left_out(item, names):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Run the longest tests first, for balance between workers.
-
-    Kernels of an optimizer are a template's with its rule, which the tests of rules run. Over the registry every third
-    optimizer has a turn, and all of them with LODKIT_TEST_TYPES=all.
-    """
+    """Run the longest tests first, for balance between workers; of few kernels leave out some optimizers."""
     items.sort(key=lambda item: "test_machine_code" not in item.name)
     if FEW_KERNELS:
-        rules = [name for name, op in lodkit.OPS.items() if vars(op.definition).keys() & {"optimizer", "update"}]
-        names = {*rules} - {*rules[::3]}
+        names = rules_left_out()
         left_out = {item for item in items if hasattr(item, "callspec") and is_left_out(item, names)}
         config.hook.pytest_deselected(items=[*left_out])
         items[:] = [item for item in items if item not in left_out]

@@ -263,3 +263,23 @@ def test_cuda_tables(emulated, name, columns, per):
     lodkit.bounds_check("raise")
     got = lodkit.quantized_lookup_table(there, emulated.to_gpu(ids), padding_idx=0)
     np.testing.assert_array_equal(emulated.to_numpy(got), lodkit.quantized_lookup_table(rows, ids, padding_idx=0))
+
+
+@pytest.mark.parametrize("rows_of", [lambda x: x[:, ::2], lambda x: x[::-1], np.asfortranarray])
+def test_tables_with_gaps_keep_the_scale_of_each_row(rows_of):
+    """Sums, means, gradients of weights and look-ups of a table that is not contiguous."""
+    random = np.random.default_rng(3)
+    words, scale = rows_of(random.integers(0, 100, (8, 12), np.uint8)), random.random(8).astype(np.float32) + 1
+    ids, weights = lodkit.LoDTensor([7, 1, 5, 7], [[3, 1]]), np.float32([1, 2, 3, 4])
+    grad = np.ones((2, words.shape[1]), np.float32)
+    for table in (words, np.ascontiguousarray(words)):
+        given = {"bits": "float8_e4m3fn"}
+        exact = lodkit.dequantize_rows(np.ascontiguousarray(words), scale, **given)
+        for pool in ("sum", "mean"):
+            out = lodkit.quantized_embedding_bag(table, ids, weights, scale, pool=pool, **given)
+            np.testing.assert_allclose(out, lodkit.embedding_bag(exact, ids, weights, pool=pool), rtol=1e-6)
+            inputs = table, ids, grad, weights, scale
+            by_weights = lodkit.quantized_embedding_bag_weights_grad(*inputs, pool=pool, **given)
+            expected = lodkit.embedding_bag_weights_grad(exact, ids, grad, weights, pool=pool)
+            np.testing.assert_allclose(by_weights, expected, rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(lodkit.quantized_lookup_table(table, [3, 0], scale, **given), exact[[3, 0]])

@@ -198,6 +198,9 @@ def unpack(rows, scale, ids, padding_idx, bits, out):
 def pool_rows(rows, scale, ids, weights, padding_idx, offsets, pool, pad_value, bits, out=None):
     """Add up the rows of every bag, or average them. Ids outside the rows raise."""
     weights, scales = None if weights is None else np.ascontiguousarray(weights, np.float32), scales_of(scale, bits)
+    if scales is not None and len(scales) > 1:
+        # Of a table with gaps only the listed rows are copied, under other numbers, which scales do not have.
+        rows = np.ascontiguousarray(rows)
     return reduce_into(rows, ids, weights, padding_idx, offsets, pool, pad_value, out, None, True, bits, scales)
 
 

@@ -35,7 +35,7 @@ ABSENT = {
         "`LoDTensor.from_nested([[1, 2], [], [3]])`"
     ),
     "learning rate schedule, scheduler, lr_scheduler, warmup steps": (
-        "not here: rates are numbers, pass another lr at each step, or set the `lr` of a `lodkit.optim.SGD`"
+        "not here: rates are numbers, pass another lr at each step, or set the rate of a `lodkit.optim.SGD`"
     ),
     "early stopping": "not here: keep the best state by `lodkit.save('best.npz', t)`",
     "autocast, amp": "not here: operators keep the type of their inputs, `t.astype('float16')`",
