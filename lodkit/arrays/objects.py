@@ -29,7 +29,7 @@ def remedy_of(dtype, floating=False):
     if is_bfloat16(dtype):
         return "convert with lodkit.cast(x, dtype='float32')"
     if float8_of(dtype):
-        return FLOAT8_REMEDY
+        return f"convert with .astype(np.float32); {FLOAT8_REMEDY}"
     if kind in TEXT:
         return f"{cast_to(np.float64, of=dtype)}, or make ids of words: lodkit.vocabulary(texts)(texts)"
     if floating or kind in "fcV":

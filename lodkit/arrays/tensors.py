@@ -134,8 +134,8 @@ def _read_unusual(tensor, name, record):
         plain = tensor.detach().resolve_conj().resolve_neg()
         return plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
     except TypeError as error:
-        remedy = FLOAT8_REMEDY if float8_of(tensor.dtype) else "convert with .float()"
-        raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; {remedy}") from error
+        more = f"; {FLOAT8_REMEDY}" if float8_of(tensor.dtype) else ""
+        raise DTypeError(f"{name} has dtype {tensor.dtype}, which NumPy lacks; convert with .float(){more}") from error
     except RuntimeError as error:
         # Subclasses without memory raise, as tensors of vmap, grad and compile.
         raise TypeError(

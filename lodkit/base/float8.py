@@ -35,10 +35,9 @@ FLOAT8 = {
     "float8_e5m2": Float8(mantissa=2, bias=15, largest=57344.0, special=0x7C),
 }
 NAN_BYTE = 0x7F
-#: What to do with arrays and tensors in float8 where numbers are computed with.
+#: What to do with tables in float8 where numbers are computed with, other than to convert them.
 FLOAT8_REMEDY = (
-    "convert with lodkit.dequantize_rows(x), or look up its rows with lodkit.quantized_lookup_table or "
-    "lodkit.quantized_embedding_bag"
+    "of a table lodkit.dequantize_rows(x), lodkit.quantized_lookup_table or lodkit.quantized_embedding_bag reads rows"
 )
 
 

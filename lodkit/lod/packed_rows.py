@@ -44,6 +44,8 @@ def check_packed(rows, bits, name="rows"):
 def check_packed_dims(dims, bits, name="rows"):
     """Check the shape of packed rows, whose sizes are -1 where they are unknown. Returns the number of columns."""
     params = PARAMS_BYTES[bits]
+    if len(dims) < 2 and bits in FLOAT8:
+        raise ShapeMismatchError(f"{name} has shape {tuple(dims)}; pass rows of a table, of shape (rows, columns)")
     if len(dims) < 2 or 0 <= dims[-1] < params:
         raise ShapeMismatchError(
             f"{name} has shape {tuple(dims)}; a packed row of {bits} bits ends with {params} bytes of scale and bias"

@@ -138,7 +138,7 @@ def test_unusual_memory():
     expanded = torch.zeros(1).expand(6)
     with pytest.raises(OutputError, match="contiguous"):
         lodkit.sgd(expanded, torch.ones(6), lr=1.0)
-    with pytest.raises(DTypeError, match="float8.*dequantize_rows"):
+    with pytest.raises(DTypeError, match=r"float8.*\.float\(\)"):
         lodkit.relu(torch.ones(3).to(torch.float8_e4m3fn))
     with pytest.raises(DTypeError, match="complex64"):
         lodkit.relu(torch.ones(3, dtype=torch.complex64).conj())
