@@ -71,7 +71,7 @@ def widen_bytes(words: Any, name: str) -> Any:
 def round_to_bytes(numbers: Any, name: str) -> Any:
     """Return the bytes of the float8 nearest to float32 numbers, of two the even one.
 
-    Beyond the largest number and half a step they are NaN in e4m3fn and infinite in e5m2, as PyTorch's.
+    Beyond the largest number and half a step they are NaN in e4m3fn and infinite in e5m2, as in ml_dtypes.
     """
     form = FLOAT8[name]
     words = np.ascontiguousarray(numbers, np.float32).view(np.uint32)
