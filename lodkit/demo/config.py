@@ -33,12 +33,12 @@ class Defaults(typing.NamedTuple):
 
 
 DEFAULTS = {
-    "bag": Defaults("word vectors, pooled; it knows no order", 17),
-    "gru": Defaults("a GRU over the words, its states pooled", 33, epochs=6),
-    "lstm": Defaults("an LSTM over the words, its states pooled", 29, epochs=6, batch=32),
+    "bag": Defaults("word vectors, pooled; it knows no order", 20),
+    "gru": Defaults("a GRU over the words, its states pooled", 34, epochs=6),
+    "lstm": Defaults("an LSTM over the words, its states pooled", 31, epochs=6, batch=32),
     "nested": Defaults(
         "texts are sequences of sequences, docstrings of words: a GRU over the words of each, a GRU over what it found",
-        32,
+        34,
         epochs=8,
         batch=16,
     ),

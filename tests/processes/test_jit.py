@@ -35,6 +35,8 @@ def test_warmup_compiles_each_kernel_once(kit):
     code = """
     import lodkit
     class Op:
+        name = "doubled"
+
         def warmup_calls(self, dtype):
             a = np.ones(3, dtype)
             yield lambda: kernels.doubled(a.size, a, a.copy())
