@@ -226,6 +226,11 @@ def converts_halves(context):
     return not triple.startswith(("x86_64", "i686")) or "+f16c" in features
 
 
+def fuses(context):
+    """True if the target multiplies and adds with one rounding; LLVM calls a function for each lane otherwise."""
+    return not isinstance(context, CPUContext) or "+fma" in target_of(context.codegen())[2].split(",")
+
+
 def permutes(context):
     """True if the target has the instruction that puts 16 lanes of floats in any order (AVX-512)."""
     return isinstance(context, CPUContext) and "+avx512f" in target_of(context.codegen())[2]
