@@ -17,7 +17,7 @@ os.environ.setdefault("LODKIT_FULL_TRACEBACK", "1")
 
 import numpy as np
 import pytest
-from samples import ALL_TYPES, rules_left_out
+from samples import ALL_TYPES, place_in_registry, rules_left_out
 from thread_script import cache_of_threads, run_threads  # noqa: F401  fixtures
 
 import lodkit
@@ -39,7 +39,7 @@ DEVICES = os.environ.get("LODKIT_TEST_DEVICES", "cpu").split(",")
 
 
 #: Tests over the registry that run every operator, of which optimizers have several kernels each.
-OVER_THE_REGISTRY = {"test_every_op", "test_ids_outside", "test_interrupts"}
+OVER_THE_REGISTRY = {"test_batches_apart", "test_every_op", "test_ids_outside", "test_interrupts"}
 
 
 def is_left_out(item, names):
@@ -47,9 +47,19 @@ def is_left_out(item, names):
     return item.module.__name__ in OVER_THE_REGISTRY and item.callspec.params.get("name") in names
 
 
+def place_of(item):
+    """Where the operator that a test over the registry is of stands in it; other tests come after all of these."""
+    name = item.callspec.params.get("name") if hasattr(item, "callspec") else None
+    return place_in_registry(name if item.module.__name__ in OVER_THE_REGISTRY else None)
+
+
 def pytest_collection_modifyitems(config, items):
-    """Run the longest tests first, for balance between workers; of few kernels leave out some optimizers."""
-    items.sort(key=lambda item: "test_machine_code" not in item.name)
+    """Run the longest tests first, for balance between workers; then all of an operator, then those of the next.
+
+    Workers begin with half of the tests each: where both compile the kernels of an operator at a time, neither finds
+    them in the cache. Of few kernels leave out some optimizers.
+    """
+    items.sort(key=lambda item: ("test_machine_code" not in item.name, place_of(item)))
     if FEW_KERNELS:
         names = rules_left_out()
         left_out = {item for item in items if hasattr(item, "callspec") and is_left_out(item, names)}

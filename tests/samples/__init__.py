@@ -7,6 +7,7 @@ have none here are sampled from their records.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import pathlib
@@ -47,3 +48,12 @@ def rules_left_out():
 
     rules = [name for name, op in lodkit.OPS.items() if vars(op.definition).keys() & {"optimizer", "update"}]
     return {*rules} - {*rules[::3]}
+
+
+@functools.cache
+def place_in_registry(name):
+    """The number of an operator; of any other name, how many operators there are."""
+    import lodkit
+
+    names = [*lodkit.OPS]
+    return names.index(name) if name in names else len(names)
