@@ -6,16 +6,18 @@ python docs/render_peers.py
 from __future__ import annotations
 
 import pathlib
-import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))  # a module beside this
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not an installed copy
+
+from page_parts import with_rows
 
 from lodkit.registry.peers import TABLES, split_names
 
 DOCS = pathlib.Path(__file__).parent
 PAGE = DOCS / "coming-from.md"
-BEGIN, END = "<!-- tables: docs/render_peers.py writes them -->\n", "<!-- end -->"
+BEGIN = "<!-- tables: docs/render_peers.py writes them -->\n"
 
 
 def tables():
@@ -33,8 +35,7 @@ def tables():
 
 def page():
     """The page with its tables written anew."""
-    rows = "".join(f"{row}\n" for row in tables())
-    return re.sub(f"(?<={re.escape(BEGIN)}).*?(?={END})", lambda _: rows, PAGE.read_text(), count=1, flags=re.S)
+    return with_rows(PAGE, BEGIN, tables())
 
 
 GENERATED = {PAGE: page}

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import ast
 import pathlib
-import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent))  # a module beside this
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not an installed copy
 
 import test_layers
+from page_parts import with_rows
 
 DOCS = pathlib.Path(__file__).parent
 PAGE = DOCS / "architecture.md"
-BEGIN, END = "<!-- rooms: docs/render_rooms.py writes them -->\n", "<!-- end -->"
+BEGIN = "<!-- rooms: docs/render_rooms.py writes them -->\n"
 
 
 def file_of(room):
@@ -58,8 +59,7 @@ def table():
 
 def page():
     """The page with its table written anew."""
-    rows = "".join(f"{row}\n" for row in table())
-    return re.sub(f"(?<={re.escape(BEGIN)}).*?(?={END})", lambda _: rows, PAGE.read_text(), count=1, flags=re.S)
+    return with_rows(PAGE, BEGIN, table())
 
 
 GENERATED = {PAGE: page}

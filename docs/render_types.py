@@ -9,14 +9,17 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))  # a module beside this
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not an installed copy
+
+from page_parts import with_rows
 
 import lodkit
 from lodkit import arrays
 
 DOCS = pathlib.Path(__file__).parent
 PAGE = DOCS / "number-types.md"
-BEGIN, END = "<!-- types: docs/render_types.py writes them -->\n", "<!-- end -->"
+BEGIN = "<!-- types: docs/render_types.py writes them -->\n"
 
 
 def operators_by_set():
@@ -41,8 +44,7 @@ def table():
 
 def page():
     """The page with its table written anew."""
-    rows = "".join(f"{row}\n" for row in table())
-    return re.sub(f"(?<={re.escape(BEGIN)}).*?(?={END})", lambda _: rows, PAGE.read_text(), count=1, flags=re.S)
+    return with_rows(PAGE, BEGIN, table())
 
 
 GENERATED = {PAGE: page}
