@@ -28,6 +28,7 @@ def call_with_tensors(op, inputs, attrs, values=(), tried=None):
     key = "tensors", *types_of(op, inputs), *[type(numbers_in(x)) for x in inputs], *map(_is_half, inputs)
     plan = op._plans.get(key)
     if plan is not None and plan is not tried and len(values) == len(op._checks):
+        put_first(op, inputs, plan)
         return plan(*inputs, *values)
     result = call_on_bits(op, inputs, attrs)
     copies = result is NotImplemented
@@ -51,12 +52,20 @@ def keep_tensor_plan(op, inputs, key):
         return
     if len(op._plans) > MAX_PLANS:
         op._plans.clear()
-    # The first calls that this plan is asked for are those of the same types; the call on arrays has put its own there.
-    # There a plan of other tensors stays, before one of bfloat16.
-    types, made = types_of(op, inputs), make_tensor_plan(op, inputs, op._launcher(accepted))
-    op._plans[key], made.of_tensors = made, True
+    plan = op._plans[key] = make_tensor_plan(op, inputs, op._launcher(accepted))
+    plan.of_tensors = True
+    put_first(op, inputs, plan)
+
+
+def put_first(op, inputs, plan):
+    """Let the next call with inputs of the same Python types begin with this plan.
+
+    The call on arrays puts its own there, and so does one with arrays inside a LoDTensor. A plan of other tensors
+    stays, before one of bfloat16.
+    """
+    types = types_of(op, inputs)
     if not (any(map(_is_half, inputs)) and hasattr(op._plans.get(types), "of_tensors")):
-        op._plans[types] = made
+        op._plans[types] = plan
 
 
 def make_tensor_plan(op, inputs, launch):

@@ -31,6 +31,17 @@ def test_a_call_of_tensors_passes_few_functions(call):
     assert len(names) <= most, names
 
 
+@pytest.mark.jit
+def test_a_call_with_ids_in_an_array_displaces_no_plan_for_long():
+    """Both have inputs of the same Python types: a tensor and a LoDTensor."""
+    run, most = CALLS["bags"]
+    arrays = LoDTensor(np.array([0, 2, 5]), [[2, 1]])
+    for _ in range(2):
+        assert torch.equal(lodkit.embedding_bag(TABLE, arrays), run())
+    names = functions_of(run)
+    assert len(names) <= most, names
+
+
 def mixtures():
     """A table and gradients of tensors and arrays, in turns: each mixture finds the plan of its own."""
     for _ in range(3):
