@@ -136,17 +136,26 @@ def kit(tmp_path):
     return kernel_package.make(tmp_path)
 
 
-@pytest.fixture(params=["cpu", "cuda"])
-def place(request, monkeypatch):
-    """The CPU or the emulated GPU: ``to`` moves values there, ``home`` brings results back."""
-    if request.param == "cpu":
-        return types.SimpleNamespace(to=lambda x: x, home=lambda x: x)
-    for module in ("greenlet", "numba_cuda", "array_api_compat"):
-        pytest.importorskip(module)
+@pytest.fixture
+def emulated_gpu(monkeypatch):
+    """The module ``emulated``, whose GPU it is, as long as a test runs; bounds are checked as before then."""
+    for needed in ("greenlet", "numba_cuda", "array_api_compat"):
+        pytest.importorskip(needed)
     import emulated
     import gpus
 
     gpus.install(monkeypatch, "emulated", 1)
+    before = lodkit.bounds_check()
+    yield emulated
+    lodkit.bounds_check(before)
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def place(request):
+    """The CPU or the emulated GPU: ``to`` moves values there, ``home`` brings results back."""
+    if request.param == "cpu":
+        return types.SimpleNamespace(to=lambda x: x, home=lambda x: x)
+    emulated = request.getfixturevalue("emulated_gpu")
     return types.SimpleNamespace(to=emulated.to_gpu, home=emulated.to_numpy)
 
 

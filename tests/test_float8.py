@@ -232,37 +232,24 @@ def test_weights_of_rows_are_trained(name, pool):
     np.testing.assert_allclose(*grads, rtol=1e-5, atol=1e-5)
 
 
-@pytest.fixture
-def emulated(monkeypatch):
-    for needed in ("greenlet", "numba_cuda", "array_api_compat"):
-        pytest.importorskip(needed)
-    import emulated
-    import gpus
-
-    gpus.install(monkeypatch, "emulated", 1)
-    before = lodkit.bounds_check()
-    yield emulated
-    lodkit.bounds_check(before)
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("columns", [20, 7, 64])
 @pytest.mark.parametrize("per", ["row", "table"])
-def test_cuda_tables(emulated, name, columns, per):
+def test_cuda_tables(emulated_gpu, name, columns, per):
     table = np.resize(TABLE, (6, columns))
     rows = lodkit.quantize_rows(table, bits=name, per=per)
-    there = lodkit.quantize_rows(emulated.to_gpu(table), bits=name, per=per)
-    np.testing.assert_array_equal(emulated.to_numpy(there.values), rows.values)
-    np.testing.assert_array_equal(emulated.to_numpy(there.scale), rows.scale)
-    np.testing.assert_array_equal(emulated.to_numpy(lodkit.dequantize_rows(there)), lodkit.dequantize_rows(rows))
-    bags = emulated.to_numpy(lodkit.quantized_embedding_bag(there, emulated.to_gpu(BAGS)))
+    there = lodkit.quantize_rows(emulated_gpu.to_gpu(table), bits=name, per=per)
+    np.testing.assert_array_equal(emulated_gpu.to_numpy(there.values), rows.values)
+    np.testing.assert_array_equal(emulated_gpu.to_numpy(there.scale), rows.scale)
+    np.testing.assert_array_equal(emulated_gpu.to_numpy(lodkit.dequantize_rows(there)), lodkit.dequantize_rows(rows))
+    bags = emulated_gpu.to_numpy(lodkit.quantized_embedding_bag(there, emulated_gpu.to_gpu(BAGS)))
     np.testing.assert_allclose(bags, lodkit.quantized_embedding_bag(rows, BAGS), rtol=1e-5, atol=1e-6)
     ids, none = np.array([5, 0, 2]), lodkit.PackedRows(there.values[:0], name, there.scale[: 0 if per == "row" else 1])
     lodkit.bounds_check("clamp")
-    assert not emulated.to_numpy(lodkit.quantized_lookup_table(none, emulated.to_gpu(ids))).any()
+    assert not emulated_gpu.to_numpy(lodkit.quantized_lookup_table(none, emulated_gpu.to_gpu(ids))).any()
     lodkit.bounds_check("raise")
-    got = lodkit.quantized_lookup_table(there, emulated.to_gpu(ids), padding_idx=0)
-    np.testing.assert_array_equal(emulated.to_numpy(got), lodkit.quantized_lookup_table(rows, ids, padding_idx=0))
+    got = lodkit.quantized_lookup_table(there, emulated_gpu.to_gpu(ids), padding_idx=0)
+    np.testing.assert_array_equal(emulated_gpu.to_numpy(got), lodkit.quantized_lookup_table(rows, ids, padding_idx=0))
 
 
 @pytest.mark.parametrize("rows_of", [lambda x: x[:, ::2], lambda x: x[::-1], np.asfortranarray])

@@ -139,16 +139,10 @@ def test_the_reviews_code_is_right_for_a_sequence_that_the_next_one_equals():
 
 
 @pytest.mark.parametrize(("sequences", "launches"), [(1536, 1), (1537, 2)])
-def test_a_gpu_makes_offsets_of_lengths_in_so_many_launches(sequences, launches, monkeypatch):
-    for needed in ("greenlet", "numba_cuda", "array_api_compat"):
-        pytest.importorskip(needed)
-    import emulated
-    import gpus
-
+def test_a_gpu_makes_offsets_of_lengths_in_so_many_launches(sequences, launches, emulated_gpu):
     from lodkit.arrays.cuda import launcher, memory
     from lodkit.kernels.cuda.primitives.scan import offsets_of
 
-    gpus.install(monkeypatch, "emulated", 1)
-    made = offsets_of(memory.view(emulated.to_gpu(np.ones(sequences, np.int64))))
+    made = offsets_of(memory.view(emulated_gpu.to_gpu(np.ones(sequences, np.int64))))
     assert np.array_equal(made.read(), np.arange(sequences + 1))
     assert launcher.runner.launches == launches

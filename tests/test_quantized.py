@@ -255,68 +255,52 @@ def test_gradients_of_halves(name, dtype):
     np.testing.assert_array_equal(grad, [3, 4])
 
 
-# -- on the emulated GPU ---------------------------------------------------------------------------
-
-
-@pytest.fixture
-def emulated(monkeypatch):
-    for needed in ("greenlet", "numba_cuda", "array_api_compat"):
-        pytest.importorskip(needed)
-    import emulated
-    import gpus
-
-    gpus.install(monkeypatch, "emulated", 1)
-    before = lodkit.bounds_check()
-    yield emulated
-    lodkit.bounds_check(before)
-
-
-def at_byte(emulated, array, start):
-    """An array on the emulated GPU that starts so many bytes behind an aligned address."""
+def at_byte(emulated_gpu, array, start):
+    """An array on the emulated GPU that starts so many bytes after an aligned address."""
     memory = lodkit.empty(start + array.nbytes, np.uint8)[start:]
     memory[:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return emulated.Array(memory.view(array.dtype).reshape(array.shape))
+    return emulated_gpu.Array(memory.view(array.dtype).reshape(array.shape))
 
 
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("start", [1, 2, 4])
-def test_cuda_rows_and_results_may_start_anywhere(emulated, bits, start):
+def test_cuda_rows_and_results_may_start_anywhere(emulated_gpu, bits, start):
     rows = lodkit.quantize_rows(TABLE, bits=bits).values
-    there, bags, out = at_byte(emulated, rows, start), emulated.to_gpu(BAGS), np.zeros((3, 20), np.float32)
-    out = at_byte(emulated, out, 4)
+    there, bags, out = at_byte(emulated_gpu, rows, start), emulated_gpu.to_gpu(BAGS), np.zeros((3, 20), np.float32)
+    out = at_byte(emulated_gpu, out, 4)
     lodkit.quantized_embedding_bag(there, bags, bits=bits, out=out)
     np.testing.assert_allclose(out.numpy, lodkit.quantized_embedding_bag(rows, BAGS, bits=bits), rtol=1e-5, atol=1e-6)
-    back = at_byte(emulated, TABLE, 4)
+    back = at_byte(emulated_gpu, TABLE, 4)
     lodkit.dequantize_rows(there, bits=bits, out=back)
     np.testing.assert_allclose(back.numpy, lodkit.dequantize_rows(rows, bits=bits), rtol=1e-6, atol=1e-6)
-    packed = at_byte(emulated, np.zeros_like(rows), start)
-    lodkit.quantize_rows(at_byte(emulated, TABLE, 4), bits=bits, out=packed)
+    packed = at_byte(emulated_gpu, np.zeros_like(rows), start)
+    lodkit.quantize_rows(at_byte(emulated_gpu, TABLE, 4), bits=bits, out=packed)
     np.testing.assert_array_equal(packed.numpy, rows)
 
 
-def test_cuda_bad_ids(emulated):
+def test_cuda_bad_ids(emulated_gpu):
     table = TABLE.copy()
     table[0, 0] = np.nan  # what a row that is not there reads must not depend on the first one
-    rows, ids = emulated.to_gpu(lodkit.quantize_rows(table).values), np.array([5, -1, 6, 1 << 40, 1])
-    bags = emulated.to_gpu(LoDTensor(ids, [[3, 2]]))
+    rows, ids = emulated_gpu.to_gpu(lodkit.quantize_rows(table).values), np.array([5, -1, 6, 1 << 40, 1])
+    bags = emulated_gpu.to_gpu(LoDTensor(ids, [[3, 2]]))
     with pytest.raises(lodkit.RowIndexError, match=r"ids\[1\] = -1 is outside \[0, 6\)"):
         lodkit.quantized_embedding_bag(rows, bags, bits=8)
     lodkit.bounds_check("clamp")
     for height, expected in ((6, lodkit.dequantize_rows(ROWS)[[5, 1]]), (0, np.zeros((2, 20)))):
-        part = emulated.to_gpu(rows.numpy[:height])
-        got = emulated.to_numpy(lodkit.quantized_embedding_bag(part, bags, bits=8))
+        part = emulated_gpu.to_gpu(rows.numpy[:height])
+        got = emulated_gpu.to_numpy(lodkit.quantized_embedding_bag(part, bags, bits=8))
         np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("pool", ["sum", "mean"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_cuda_bags_too_long_for_one_piece(emulated, pool, weighted, monkeypatch):
+def test_cuda_bags_too_long_for_one_piece(emulated_gpu, pool, weighted, monkeypatch):
     from lodkit.kernels.cuda.primitives import offsets
 
     monkeypatch.setattr(offsets.settings, "tile_rows", 3)
     ids = LoDTensor(np.arange(40) % 6, [[1, 0, 39]])
     weights = (np.arange(40, dtype=np.float32) / 8 + 1,) if weighted else ()
-    there = (emulated.to_gpu(BYTES), emulated.to_gpu(ids), *map(emulated.to_gpu, weights))
-    got = emulated.to_numpy(lodkit.quantized_embedding_bag(*there, bits=8, pool=pool, pad_value=2))
+    there = (emulated_gpu.to_gpu(BYTES), emulated_gpu.to_gpu(ids), *map(emulated_gpu.to_gpu, weights))
+    got = emulated_gpu.to_numpy(lodkit.quantized_embedding_bag(*there, bits=8, pool=pool, pad_value=2))
     expected = lodkit.quantized_embedding_bag(ROWS, ids, *weights, pool=pool, pad_value=2)
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)

@@ -20,7 +20,10 @@ def _splat(vector, number):
 
 
 def _fma(context, builder, codes, scale, bias):
-    """One rounding where the target has it. Of a product and a sum LLVM makes two if it moves a shuffle between them."""
+    """Multiply and add with one rounding, where the target has it.
+
+    Of a product and a sum LLVM makes two roundings if it moves a shuffle between them.
+    """
     scale, bias = (splat(builder, number, codes.type.count) for number in (scale, bias))
     if fuses(context):
         kind = ir.FunctionType(codes.type, [codes.type] * 3)
