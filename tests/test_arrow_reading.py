@@ -102,9 +102,6 @@ def test_features_round_trip():
         Features.from_list([{1: [[1, 2]]}]).__arrow_c_array__()
 
 
-# -- nulls
-
-
 def test_null_lists_raise_or_are_empty():
     node = arrow.lists([0, 2, 2, 3], arrow.numbers([1.0, 2, 3]), valid=[1, 0, 1])
     with pytest.raises(LoDError, match=r"x\[1\] is null; read null lists as empty ones with nulls='empty'"):
@@ -142,9 +139,6 @@ def test_null_values_raise_with_their_place(nulls):
     pairs = Node(b"+w:2", 3, (arrow.bitmap([1, 1, 0]),), (arrow.numbers(np.arange(6.0)),))
     with pytest.raises(LoDError, match=r"x\[2\] is null, and an item of fixed size must not be"):
         LoDTensor.from_arrow(arrow.Producer(pairs, arrow.with_nulls), nulls=nulls)
-
-
-# -- words
 
 
 def test_words_become_ids():

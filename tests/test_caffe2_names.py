@@ -61,9 +61,6 @@ def test_inputs_by_their_names():
         caffe2.MergeDenseFeatureTensors(TABLE, TABLE > 0)
 
 
-# -- int32 ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "inputs", "args"),
     [
@@ -101,8 +98,6 @@ def test_ids_keep_their_type_and_their_numbers():
     found = caffe2.Find(INDICES, LoDTensor(np.array([1, 2, 5]), [[2, 1]]))
     assert (found.to_list(), found.dtype) == ([[1, 2], [-1]], np.int32)
 
-
-# -- optimizers ----------------------------------------------------------------------------------
 
 RATES = {name: inputs.index("lr") for name in caffe2.OPERATORS if "lr" in (inputs := required_of(name))}
 
@@ -187,9 +182,6 @@ def test_rectified_adam(name, iter, place):
     np.testing.assert_allclose(place.home(out[2])[[2, 0]], v, rtol=1e-5)
 
 
-# -- EnsureDense ---------------------------------------------------------------------------------
-
-
 def test_ensure_dense(place):
     table, ids = lodkit.parameter(place.to(TABLE)), place.to(np.array([2, 2, 0]))
     for dense in (False, True):
@@ -204,8 +196,6 @@ def test_ensure_dense(place):
         np.testing.assert_array_equal(same, x)
     assert caffe2.EnsureDense(SelectedRows([2, 2], TABLE[:2], 3)).tolist() == [[0, 0], [0, 0], [2, 4]]
 
-
-# -- messages ------------------------------------------------------------------------------------
 
 SCALAR, WIDE = np.array(1.0, np.float32), TABLE.astype(np.longdouble)
 WRONG = [

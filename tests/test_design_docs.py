@@ -18,9 +18,6 @@ def articles():
     return LoDTensor(np.arange(15), ARTICLES)
 
 
-# -- Design Doc: LoD (Level-of-Detail) Tensor --------------------------------------------------------
-
-
 def test_a_batch_of_sentences():
     sentences = LoDTensor(np.zeros((6, 8)), [[3, 1, 2]])
     assert [len(s) for s in sentences] == [3, 1, 2]
@@ -96,9 +93,6 @@ def test_the_code_example():
     assert filled.recursive_sequence_lengths() == lengths
 
 
-# -- The review of the LoD document ------------------------------------------------------------------
-
-
 def test_the_reviews_offsets_are_absolute_and_coarse_first():
     coarse, fine = [0, 5, 7, 13], [0, 2, 5, 7, 10, 12, 13]
     t = LoDTensor.from_offsets(np.arange(13), coarse, fine, absolute=True)
@@ -164,9 +158,6 @@ def test_articles_of_sentences_of_words_have_two_levels():
 def test_ten_images_stay_ten():
     """The review corrects 32 images to 10."""
     assert LoDTensor(np.zeros((10, 32, 32))).shape == (10, 32, 32)
-
-
-# -- Caffe2: Sparse Operations -----------------------------------------------------------------------
 
 
 def test_representations_of_a_batch():

@@ -34,9 +34,6 @@ def test_levels_of_any_kind_of_integer(level):
     assert t.row_offsets(level).tolist() == t.row_offsets(level).tolist() == [0, 4, 6]
 
 
-# -- construction ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", [list, tuple, np.int32, np.int64, np.uint8])
 def test_lengths_may_be_lists_tuples_or_integer_arrays(kind):
     levels = [kind(n) if kind in (list, tuple) else np.array(n, kind) for n in LENGTHS]
@@ -153,9 +150,6 @@ def test_import_needs_no_numba():
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-# -- structure ---------------------------------------------------------------------------------------
-
-
 def test_every_view_of_the_structure(t):
     assert t.lengths(0).tolist() == [3, 1, 2]
     assert t.lengths(0, absolute=True).tolist() == [9, 1, 5]
@@ -241,9 +235,6 @@ def test_selecting_keeps_any_type_and_layout(dtype, item):
     picked = LoDTensor(values, [[1, 0, 3, 2]])[[3, 2]]
     assert picked.dtype == dtype
     assert np.array_equal(picked.values, values[[4, 5, 1, 2, 3]])
-
-
-# -- comparison and protocols ------------------------------------------------------------------------
 
 
 def test_equality_is_by_content(t):

@@ -20,7 +20,6 @@ def gradient(run, source, by):
     return tape.gradient(out, [source], output_gradients=by)[0]
 
 
-# ---- SelectedRows ----------------------------------------------------------------------------------------------------
 def test_a_sum_of_selected_rows_lists_each_row_once():
     a, b = SelectedRows([1, 0, 1], [[1.0], [2.0], [3.0]], 4), SelectedRows([3, 0], [[5.0], [7.0]], 4)
     for xs, expected in (([a, b], [[9.0], [4.0], [0.0], [5.0]]), ([a], [[2.0], [4.0], [0.0], [0.0]])):
@@ -68,7 +67,6 @@ def test_tables_of_every_type(dtype, padding_idx):
     np.testing.assert_array_equal(out, table[[1, 2]] * np.array([[1], [padding_idx == -1]]))
 
 
-# ---- several ids a row, shards ---------------------------------------------------------------------------------------
 def test_several_ids_a_row_are_pooled_side_by_side():
     ids = LoDTensor(np.array([[[4], [3]], [[2], [1]], [[0], [4]]]), [[2, 0, 1]])
     slots = {"W": W, "Ids": ids}
@@ -108,7 +106,6 @@ def test_selected_rows_are_split_in_their_order():
         run_op("split_ids", {"Ids": [parts[0], parts[1]]}, {"num_outputs": 3})
 
 
-# ---- shapes ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 1)])
 def test_offsets_of_any_shape(shape):
     x, y = LoDTensor(np.ones((3, 2)), [[3]]), np.array([0, 1, 3], np.int32).reshape(shape)
@@ -171,7 +168,6 @@ def test_factors_that_do_not_repeat_are_refused():
         run_op("elementwise_mul", {"X": LoDTensor(np.ones((1, 3)), [[1]]), "Y": np.ones((2, 3))})
 
 
-# ---- numbers in slots ------------------------------------------------------------------------------------------------
 def test_numbers_in_slots_take_the_place_of_attributes():
     x, bounds = np.array([-3.0, 0.5, 3.0]), {"Min": np.array([-1.0]), "Max": np.array([[2.0]])}
     out = run_as_inferred("scale", {"X": x, "ScaleTensor": np.array([2.0])}, {"scale": 5.0, "bias": 1.0})["Out"]
@@ -217,7 +213,6 @@ def test_integers_are_clipped_by_bounds_without_fractions():
         lodkit.clip_by_value(np.array([3]), min=0.0, max=2.5)
 
 
-# ---- arrays of tensors -----------------------------------------------------------------------------------------------
 def test_arrays_of_tensors_are_assigned():
     array = [LoDTensor(np.ones((3, 1)), [[1, 2]]), LoDTensor(np.zeros((2, 1)), [[2, 0]])]
     copies = run_as_inferred("assign", {"X": array})["Out"]
@@ -252,7 +247,6 @@ def test_elements_behind_the_end_have_no_rows(x):
         lodkit.write_to_array(x, index=2)
 
 
-# ---- devices ---------------------------------------------------------------------------------------------------------
 TABLE = SelectedRows([4, 0], [[1.0, 2.0], [3.0, 4.0]], 10)
 ON_DEVICES = [
     ("hash", {"X": np.array([[5, 1, 2], [8, 3, 4]], np.int32)}, {"num_hash": 2, "mod_by": 1000}),

@@ -22,7 +22,6 @@ def adam_inputs(**more):
     return {"Param": PARAM.copy(), "Grad": GRAD, "Moment1": np.zeros(3), "Moment2": np.zeros(3), **numbers, **more}
 
 
-# ---- hash ------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("levels", [None, [[1, 2]]])
 def test_int32_ids_are_hashed_by_their_four_bytes(levels):
     ids = np.array([[5], [8], [9]], np.int32)
@@ -45,7 +44,6 @@ def test_int64_ids_are_hashed_by_eight_and_other_bytes_are_other_numbers():
         lodkit.hash_rows(ids, mod_by=10, dtype="int32")
 
 
-# ---- optimizers ------------------------------------------------------------------------------------------------------
 def adam_step(epsilon, corrected, t=1):
     m1, m2 = 0.1 * GRAD, 0.001 * GRAD * GRAD
     rate = 0.1 * np.sqrt(1 - 0.999**t) / (1 - 0.9**t)

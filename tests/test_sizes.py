@@ -106,9 +106,6 @@ def test_long_lengths_are_clipped_not_cut_short():
         lodkit.sequence_slice(x, 1, huge, by="lengths")
 
 
-# -- structure ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("count", [3, 5000])  # copied, or handed over
 def test_structure_cannot_be_made_writable(count):
     lengths, values = np.full(count, 2), np.zeros((2 * count, 1))

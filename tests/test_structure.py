@@ -197,6 +197,12 @@ def test_files_are_short():
         assert lines_of_code(file) <= 320, f"{file.name}: has a family split?"
 
 
+def test_no_banner_divides_a_file():
+    """A part that needs a heading is a file of its own."""
+    for file in [*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        assert not re.search(r"^ *#.*[-=#*]{4}", file.read_text(), re.M), file
+
+
 #: Files under 40 lines that are neither an entry of a room nor a family's kernels. Nothing is added here.
 SMALL = {
     "arrays/devices.py",

@@ -92,8 +92,6 @@ class Batch:
             raise LodkitError("this batch was waited for already; start another one")
         self._waited = True
 
-    # -- one process -----------------------------------------------------------------------------
-
     def _reduce_directly(self):
         values = self.table.values
         if self._pool is None:
@@ -133,8 +131,6 @@ class Batch:
         check_gradient(grad, self._shape)
         check_grad_dtype(table.rule.op.name, table.values, grad)
         return grad, attrs
-
-    # -- lookups ---------------------------------------------------------------------------------
 
     def _call(self):
         """What all ranks must agree on."""
@@ -217,8 +213,6 @@ class Batch:
             total[split.at[start:stop]] += parts[start:stop]
         total[lengths == 0] = self._attrs.get("pad_value", 0.0)
         return with_outer_levels(self._ids, -1, total.astype(self._attrs.get("dtype") or parts.dtype, copy=False))
-
-    # -- updates ---------------------------------------------------------------------------------
 
     def step(self, grad: Any, given: dict[str, Any]) -> Job:
         """The part of an exchange that updates the table by the gradient of what was looked up."""

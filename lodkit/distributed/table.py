@@ -157,8 +157,6 @@ class ShardedTable(SavedTable):
             f"{self.engine.rank} of {self.engine.size} ({self.engine.transport}) has {len(self.values)}, {size}>"
         )
 
-    # -- lookups ---------------------------------------------------------------------------------
-
     @surface
     def start(
         self, ids: Any, *, pool: str | None = None, weights: DenseLike | LoDTensor | None = None, **attrs: Any
@@ -242,8 +240,6 @@ class ShardedTable(SavedTable):
         """
         return Batch(self, ids, pool, weights, {"pad_value": pad_value, "dtype": dtype}).at_once()
 
-    # -- updates ---------------------------------------------------------------------------------
-
     @surface
     def update(self, grad: DenseLike | LoDTensor, *, batch: Batch | None = None, **attrs: Any) -> None:
         """Step the rows that the batches of all ranks have read.
@@ -297,8 +293,6 @@ class ShardedTable(SavedTable):
         else:
             rows = rows_gradient(self.values, bags, grad, factors, "sum")
             self.rule.step_rows(self.values, self.states, rows, attrs, self._on)
-
-    # -- what travels ----------------------------------------------------------------------------
 
     def _announce(self, what, *counts):
         """The call that all ranks make, and the numbers that each gets first: up to three."""

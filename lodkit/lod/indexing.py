@@ -153,8 +153,6 @@ class Indexing(Members):
         """Return ``(branch, sequence)`` per innermost sequence, in order: ``((0, 2), array)``."""
         return list(zip(first_branches(self), self.sequences(), strict=True)) if self._lod else []
 
-    # -- finding ---------------------------------------------------------------------------------
-
     def _find(self, branch):
         """Return the index, within its level, of the sequence at a branch."""
         at, start, count = 0, 0, len(self)
@@ -201,8 +199,6 @@ class Indexing(Members):
             return _index_values(self._values, key, "values")
         part, rest = self._part(key[:depth]), key[depth:]
         return _index_values(part, rest, f"the part at {key[:depth]}") if rest else part
-
-    # -- selecting -------------------------------------------------------------------------------
 
     def _range(self, key):
         count = len(self)

@@ -118,8 +118,6 @@ class LoDTensor(
         self._numba = None
         return self
 
-    # -- Paddle's names --------------------------------------------------------------------------
-
     def recursive_sequence_lengths(self) -> list[list[int]]:
         """Return lengths per level, outermost first, as lists."""
         return [_levels.lengths_between(offsets).tolist() for offsets in self._lod]
@@ -150,8 +148,6 @@ class LoDTensor(
             raise LoDError("a LoDTensor without values needs lengths")
         _levels.check_rows(levels, self._values, offsets)
         self._lod, self._rows, self._numba, self._locked = levels, None, None, {}
-
-    # -- values ----------------------------------------------------------------------------------
 
     @property
     def values(self) -> Values:
@@ -214,12 +210,8 @@ class LoDTensor(
         values = 0 if self._values is None else self.dtype.itemsize * math.prod(self.shape)
         return values + sum(offsets.nbytes for offsets in self._lod)
 
-    # -- structure -------------------------------------------------------------------------------
-
     def __len__(self) -> int:
         return len(self._lod[0]) - 1 if self._lod else self._values.shape[0]
-
-    # -- protocols -------------------------------------------------------------------------------
 
     # A type checker takes a class that has this for an array.
     if not TYPE_CHECKING:

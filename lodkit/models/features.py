@@ -117,8 +117,6 @@ class Features(Batch, Conversions):
         others, slots = state
         return others, {name: value for name, value in slots.items() if name != "_index"}
 
-    # -- parts -----------------------------------------------------------------------------------
-
     @property
     def kind(self) -> Kind:
         """Kind of the values: ``"scalar"``, ``"list"`` or ``"map"``."""
@@ -173,8 +171,6 @@ class Features(Batch, Conversions):
     def __len__(self) -> int:
         return len(self._keys)
 
-    # -- reading ---------------------------------------------------------------------------------
-
     def feature(self, key: int | enum.Enum | str) -> LoDTensor | Any:
         """Return one feature of all examples, empty where absent.
 
@@ -224,8 +220,6 @@ class Features(Batch, Conversions):
 
     def __iter__(self) -> Iterator[dict[int, Any]]:
         return iter(self.to_list())
-
-    # -- merging ---------------------------------------------------------------------------------
 
     def merge(self, *others: Features) -> Self:
         """Merge with features of the same examples: each example gets the keys of all, in this order.
@@ -294,8 +288,6 @@ class Features(Batch, Conversions):
         bags = {key: ids for key, (ids, _) in zip(tables, pairs, strict=True)}
         weights = {key: w.values for key, (_, w) in zip(tables, pairs, strict=True)}
         return embedding_bags(tables, bags, weights, pool=pool, **attrs)
-
-    # -- comparison ------------------------------------------------------------------------------
 
     def equals(self, other: object) -> bool:
         """Return whether the examples have the same keys in the same order, and the same values."""

@@ -203,8 +203,6 @@ class Optimizer:
                 mine.update(group)
             self.iteration, self._checked = iteration, list(map(Settings, self.groups))
 
-    # -- states ----------------------------------------------------------------------------------
-
     def _made(self, group, name, param):
         """States of a parameter: zeros."""
         if group["states"] == "touched":
@@ -260,8 +258,6 @@ class Optimizer:
             raise LodkitError(f"{name}: the state lacks its iteration")
         made["iteration"] = counted(f"{name}: the iteration", given["iteration"])
         return made
-
-    # -- settings --------------------------------------------------------------------------------
 
     def _check_changed(self):
         """Check the groups that were changed since the last step."""

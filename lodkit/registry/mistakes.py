@@ -81,9 +81,6 @@ def describe(x):
     return "None" if x is None else f"a {type(x).__name__}"
 
 
-# -- swapped inputs ------------------------------------------------------------------------------
-
-
 def find_swap(op, inputs, attrs):
     """Recognise two inputs in each other's place: as they stand one of them misfits, and swapped both fit."""
     names = [*op.inputs][: len(inputs)]
@@ -140,9 +137,6 @@ def misfits(op, name, x):
     return name in _INTEGERS and ("float" in dtype or "complex" in dtype)
 
 
-# -- structure beside an array -------------------------------------------------------------------
-
-
 def find_lengths(op, inputs, attrs):
     """Recognise lengths or offsets beside a plain array, which a LoDTensor holds together."""
     names = [*op.inputs]
@@ -188,9 +182,6 @@ def _wants_lod(op, name):
     return LoDTensor in op.inputs[name] and Dense not in op.inputs[name]
 
 
-# -- attributes by position ----------------------------------------------------------------------
-
-
 def find_position(op, inputs, attrs):
     """Recognise attributes that were given by position: after the inputs, or in the place of an optional one."""
     names = [*op.inputs]
@@ -209,9 +200,6 @@ def _is_setting(op, attrs, name, x):
         return any(fits_attribute(op, attr, x) for attr in op._checks if not name or op._checks[attr].choices)
     number = isinstance(x, int | float) and (name[0] in op.updates or type(None) in op.inputs[name[0]])
     return number and any(fits_attribute(op, attr, x) for attr in op._needed if attr not in attrs)
-
-
-# -- text ----------------------------------------------------------------------------------------
 
 
 def find_text(op, inputs, attrs):
@@ -256,9 +244,6 @@ def _is_number(text):
     except ValueError:
         return False
     return True
-
-
-# -- several results -----------------------------------------------------------------------------
 
 
 def find_tuple(op, inputs, attrs):

@@ -190,8 +190,6 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
             given = ", ".join(f"{name} {d.dims}" for name, d in pairs if d is not None)
             raise ShapeMismatchError(f"{self.name}.infer: a description has too few dimensions: {given}") from error
 
-    # -- declaring -------------------------------------------------------------------------------
-
     def _like(self, names, several, dense):
         """Make the rule of ``infer`` of an operator whose results are like some inputs, or one that is no LoDTensor."""
 
@@ -244,8 +242,6 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
             forward = max((name for name in OPS if self.name.startswith(f"{name}_")), key=len)
             for call in OPS[forward].warmup_calls(dtype):
                 yield functools.partial(differentiate, call)
-
-    # -- choosing --------------------------------------------------------------------------------
 
     _accept, _names, _label = accept_inputs, names_of, label_of
 

@@ -226,9 +226,6 @@ def test_parquet(tmp_path):
     assert LoDTensor.from_arrow(column).equals(t)
 
 
-# -- other libraries ---------------------------------------------------------------------------------------------------
-
-
 def test_polars():
     pl = pytest.importorskip("polars")
     t = LoDTensor(np.arange(6.0), [[2, 1], [3, 1, 2]])

@@ -33,9 +33,6 @@ for _name in ("rows", "value", "height", "is_merged"):
     wrap_attribute(SelectedRowsType, _name, _name)
 
 
-# -- attributes ----------------------------------------------------------------------------------
-
-
 @overload_attribute(LoDTensorType, "values")
 def values(t):
     need_values(t)
@@ -90,9 +87,6 @@ def length(x):
 @lower_builtin(operator.is_, SelectedRowsType, SelectedRowsType)
 def refuse_identity(context, builder, signature, args):
     raise TypingError(f"compiled code knows no identity of objects: {signature.args[0]} is ...; compare what they hold")
-
-
-# -- making --------------------------------------------------------------------------------------
 
 
 @overload_method(LoDTensorType, "with_values", inline="always")
