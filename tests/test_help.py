@@ -94,7 +94,7 @@ shell.run_cell("import lodkit")
 found = shell.object_inspect("lodkit.sgd")
 assert found["definition"].startswith("lodkit.sgd("), found
 assert "lr: Scalar" in found["definition"], found
-assert found["docstring"].startswith("Step ``param -= lr * grad``"), found
+assert found["docstring"].startswith("Update ``param -= lr * grad``"), found
 """
 
 

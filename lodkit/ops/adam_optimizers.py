@@ -83,7 +83,8 @@ def adam(
 
     ``moment1 = beta1 * moment1 + (1 - beta1) * grad``, the same of ``grad**2`` with beta2, and
     ``param -= rate * moment1 / (sqrt(moment2) + epsilon)``. The rate is ``lr * sqrt(1 - beta2**t) / (1 - beta1**t)``,
-    where t is ``iteration + 1``. Paddle's adam, Caffe2's Adam and SparseAdam, torch.optim.Adam.
+    where t is ``iteration + 1``. The operator corresponds to Paddle's adam, Caffe2's Adam and SparseAdam,
+    torch.optim.Adam.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def rowwise_adam(
 ):
     """Step by adam with one average per row, of the mean square of the row; return parameter and moments.
 
-    Caffe2's RowWiseSparseAdam, FBGEMM's partial_rowwise_adam.
+    The operator corresponds to Caffe2's RowWiseSparseAdam, FBGEMM's partial_rowwise_adam.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def rowwise_adam(
 def adamw(param, grad, moment1, moment2, largest=None, /, *, lr, iteration, beta1=0.9, beta2=0.999, epsilon=1e-8):
     """Scale ``param *= 1 - lr * weight_decay``, then step by adam with ``corrected_epsilon``; return changed arrays.
 
-    Paddle's adamw, torch.optim.AdamW.
+    The operator corresponds to Paddle's adamw, torch.optim.AdamW.
 
     Parameters
     ----------

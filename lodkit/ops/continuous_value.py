@@ -28,7 +28,8 @@ def result_shape(dims, use_cvm):
 def continuous_value_model(x: Dense, /, *, use_cvm: bool = True) -> Dense:
     """Replace the first two columns, counts of shows and of clicks, by logarithms: of the shows, and of clicks a show.
 
-    ``log(show + 1)`` and ``log(click + 1) - log(show + 1)``; without ``use_cvm`` both are dropped. Paddle's cvm.
+    ``log(show + 1)`` and ``log(click + 1) - log(show + 1)``; without ``use_cvm`` both are dropped. The operator
+    corresponds to Paddle's cvm.
 
     >>> continuous_value_model(np.array([[0., np.e - 1, 5.]]))
     array([[0., 1., 5.]])

@@ -135,7 +135,9 @@ def sqrt_grad(out: Dense, grad: Dense, /) -> Dense:
 
 @op(rowwise=True, like="x", types=COMPUTED)
 def clip_by_value(x: Dense | SelectedRows, /, *, min: float, max: float) -> Dense | SelectedRows:
-    """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays. Paddle's clip.
+    """Return every element, ``min`` where it is less and ``max`` where it is more; NaN stays.
+
+    The operator corresponds to Paddle's clip.
 
     For integers, both bounds are whole, or infinite.
 
@@ -195,7 +197,9 @@ def whole_numbers(dtype, scale, bias, **others):
 def scale(
     x: Dense | SelectedRows, /, *, scale: float = 1.0, bias: float = 0.0, bias_after_scale: bool = True
 ) -> Dense | SelectedRows:
-    """Return ``scale * x + bias``, or ``scale * (x + bias)``. Paddle's scale.
+    """Return ``scale * x + bias``, or ``scale * (x + bias)``.
+
+    The operator corresponds to Paddle's scale.
 
     For integers, both numbers are whole, and the result has their type and wraps around.
 
@@ -247,7 +251,9 @@ def as_tested(x):
 
 @op(types=MOVED)
 def isfinite(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
-    """Return whether all elements are finite, shape ``(1,)``. Paddle's isfinite.
+    """Return whether all elements are finite, shape ``(1,)``.
+
+    The operator corresponds to Paddle's isfinite.
 
     >>> isfinite(SelectedRows([1], [[np.inf]], 3))
     array([False])
@@ -257,7 +263,9 @@ def isfinite(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
 
 @op(types=MOVED)
 def isinf(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
-    """Return whether any element is infinite, shape ``(1,)``. Paddle's isinf.
+    """Return whether any element is infinite, shape ``(1,)``.
+
+    The operator corresponds to Paddle's isinf.
 
     >>> isinf(np.array([1., -np.inf]))
     array([ True])
@@ -267,7 +275,9 @@ def isinf(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
 
 @op(types=MOVED)
 def isnan(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
-    """Return whether any element is NaN, shape ``(1,)``. Paddle's isnan.
+    """Return whether any element is NaN, shape ``(1,)``.
+
+    The operator corresponds to Paddle's isnan.
 
     >>> isnan(np.array([1., -np.inf]))
     array([False])

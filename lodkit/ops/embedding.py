@@ -58,19 +58,19 @@ def prepare_lookup_grad(on, table, ids, grad, padding_idx):
 
 @op(rowwise=("ids",), types=MOVED)
 def lookup_table(table: Dense, ids: Dense, /, *, padding_idx: int | None = None, is_sparse: bool = True) -> Dense:
-    """Return ``table[ids]``: a row for every id, in the shape (or the structure) of the ids.
+    """Return ``table[ids]``: a row for every id, in the shape of an array of ids or the structure of a LoDTensor.
 
-    Paddle's lookup_table and lookup_table_v2, Caffe2's Gather.
+    The operator corresponds to Paddle's lookup_table and lookup_table_v2, and Caffe2's Gather.
 
     Parameters
     ----------
     table : array of shape (height, *item)
-        Rows may also be int8, int16, uint8 and bool, which are copied unchanged.
+        Rows of int8, int16, uint8 and bool are accepted too, and are copied unchanged.
     ids : array of int32 or int64 of any shape, LoDTensor, or list
     padding_idx : int, optional
-        This row reads as zeros and gets no gradient.
+        The row with this number reads as zeros and gets no gradient.
     is_sparse : bool
-        True if the gradient of the table is SelectedRows.
+        If True, the gradient of the table is SelectedRows; otherwise a dense array.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def embedding_bag(
 ) -> Dense | LoDTensor:
     """Look up and pool in one pass: ``sequence_pool(lookup_table(table, ids))``, up to rounding.
 
-    Caffe2's SparseLengths{Sum, WeightedSum, Mean}, torch's EmbeddingBag, Paddle's
+    The operator corresponds to Caffe2's SparseLengths{Sum, WeightedSum, Mean}, PyTorch's EmbeddingBag and Paddle's
     fused_embedding_seq_pool.
 
     Parameters
@@ -172,33 +172,34 @@ def embedding_bag(
     ids : LoDTensor of int32 or int64
         The innermost sequences are the bags; the result keeps the outer levels.
     weights : array of shape (number of ids,), or LoDTensor of the structure of ids, optional
-        For sum and mean; the mean divides by the sum of the weights. If that sum is 0, the result is ``pad_value``, as
-        for an empty bag, and has no gradient.
+        Only for the pools sum and mean. The mean divides by the sum of the bag's weights. If the weights sum to 0, the
+        mean is ``pad_value``, as for an empty bag, and has no gradient.
     pool : {"sum", "mean", "sqrt", "max", "min", "prod", "logsumexp", "logmeanexp"}
     pad_value : float
         The result for an empty bag.
     padding_idx : int, optional
-        This row reads as zeros and gets no gradient.
+        The row with this number reads as zeros and gets no gradient.
     is_sparse : bool
-        True if the gradient of the table is SelectedRows.
+        If True, the gradient of the table is SelectedRows; otherwise a dense array.
     dtype : {"float32", "float64"}, optional
-        The type of the result, by default the table's type. "float32" for a table of float16 or bfloat16; "float64" for
-        means and other fractions of integers, which raise otherwise.
+        The type of the result, by default the table's type. "float32" is for a table of float16 or bfloat16. "float64"
+        is for means and other fractions of integers; without "float64" these pools raise.
 
     Returns
     -------
-    array of shape (bags, *item), or LoDTensor of such rows if ids have more levels.
+    array of shape (bags, *item), or LoDTensor with these rows as values if the ids have outer levels.
 
     Raises
     ------
     RowIndexError
-        An id is negative or not below the height; the message gives its position, and ``out=`` is not written.
+        An id is negative or not below the height; the message gives the position of the id, and ``out=`` is not
+        written.
     LoDMismatchError
         Weights are a LoDTensor with other lengths than the ids.
     LoDLevelError
         The ids have no lengths.
     DTypeError
-        Ids are no integers, or the pool is not defined for the table's type (the mean of integers).
+        The ids are not integers, or the pool is not defined for the table's type (for instance the mean of integers).
 
     Examples
     --------

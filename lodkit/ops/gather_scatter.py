@@ -33,7 +33,8 @@ def gather(
 ) -> Dense | LoDTensor:
     """Return the entries of ``data`` at ``ids`` along an axis: on axis 0 a row for every id, in their structure.
 
-    Caffe2's Gather. Its result for an empty axis is ``data``, whatever the indices; here every id is outside.
+    The operator corresponds to Caffe2's Gather. Its result for an empty axis is ``data``, whatever the indices; here
+    every id is outside.
 
     Parameters
     ----------
@@ -176,7 +177,9 @@ def _(data, ids, grad, *, wrap=False, is_sparse=True):
 
 @op(types=MOVED)
 def batch_gather(data: Dense, ids: Dense, /, *, match_outer: bool = False) -> Dense:
-    """Return the entries of every row of ``data`` at ``ids``: ``gather`` on axis 1. Caffe2's BatchGather.
+    """Return the entries of every row of ``data`` at ``ids``: ``gather`` on axis 1.
+
+    The operator corresponds to Caffe2's BatchGather.
 
     Raises
     ------

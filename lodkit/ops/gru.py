@@ -75,63 +75,64 @@ def gru(
     reset_after: bool = False,
     weight_layout: Layout = "columns",
 ) -> tuple[LoDTensor, Dense | LoDTensor, Dense]:
-    """Run a GRU over every sequence: ``gru`` of Paddle, and ``fusion_gru``; with both modes, PyTorch's.
+    """Run a GRU over every sequence, without padding.
 
-    Gated recurrent units (Cho et al., 2014). The gates of a row are columns in the order update, reset, candidate. With
-    ``a`` the products of the row and its bias, ``before`` the state before and ``w`` the weight by gates,
+    Gated recurrent units (Cho et al., 2014), as ``gru`` and ``fusion_gru`` of Paddle. With ``origin_mode=True`` and
+    ``reset_after=True`` the formulas are PyTorch's. Columns are in the order update gate, reset gate, candidate. Let
+    ``a`` be the products of a row plus the bias, ``before`` the previous state and ``w`` the weight, by gate. Then
     ``update = sigmoid(a[0] + before @ w[0])``, ``reset = sigmoid(a[1] + before @ w[1])``,
     ``candidate = tanh(a[2] + (reset * before) @ w[2])`` and ``hidden = (1 - update) * before + update * candidate``.
-    Nothing is padded: each step computes the sequences that are not at their end. The products are BLAS's: a sequence's
-    result alone and in a batch agrees to rounding.
+    Each step computes only the sequences that have not ended. BLAS computes the products, so the results of a sequence
+    alone and in a batch agree up to rounding.
 
     Parameters
     ----------
     x : LoDTensor
-        Rows of any shape, which are flattened.
+        Rows may have any shape; the operator flattens each row.
     input_weight : array of shape (width, 3 * size) or None
-        None if the rows of x are products already.
+        None if the rows of x are already multiplied by the input weight.
     weight : array of shape (size, 3 * size)
     bias : array of 3 * size elements, optional
-        With ``reset_after`` there may be ``size`` more: of the candidate's product that is reset.
+        With ``reset_after`` there may be ``size`` more elements, ``bias[3]`` in the formula of ``reset_after``.
     h0 : array of shape (sequences, size), optional
         The state before the first step; zeros by default.
     level : int
         The level of the sequences; the innermost by default.
     reverse : bool
-        Walk every sequence from its end.
+        Run over every sequence from the last row to the first row.
     gate_activation, candidate_activation : str
         identity, relu, sigmoid or tanh.
     origin_mode : bool
-        ``hidden = update * before + (1 - update) * candidate``.
+        If True, ``hidden = update * before + (1 - update) * candidate``.
     reset_after : bool
-        ``candidate = tanh(a[2] + reset * (before @ w[2] + bias[3]))``.
-    weight_layout : str
-        blocks: the memory of the weight holds a matrix of the columns of both gates, and then the columns of the
-        candidate, as in Paddle.
+        If True, ``candidate = tanh(a[2] + reset * (before @ w[2] + bias[3]))``.
+    weight_layout : {"columns", "blocks"}
+        "columns": gates and candidate are columns of one matrix. "blocks", as in Paddle: the memory of the weight holds
+        a matrix ``(size, 2 * size)`` of both gates, then a matrix ``(size, size)`` of the candidate.
 
     Returns
     -------
     out : LoDTensor
         The states of all steps, in the structure of x.
-    last : array of shape (sequences, size), or LoDTensor when there are levels above
-        The state of each sequence after its last step: with ``reverse`` the state of its first row. The state of an
-        empty sequence is ``h0``. As h0 of another call it goes on where this one ended.
+    last : array of shape (sequences, size), or LoDTensor if x has outer levels
+        The state of each sequence after its last step; with ``reverse`` this is the state at the first row. An empty
+        sequence keeps its row of ``h0``. Pass ``last`` as ``h0`` of the next call to continue the sequences.
 
     Raises
     ------
     ShapeMismatchError
-        Weights, bias or states do not fit.
+        The shapes of weights, bias or states do not fit.
     DTypeError
-        The rows of x are not floating, or another input has another type.
+        The rows of x are not floating, or another input does not have the type of x.
     LoDLevelError
         x has no such level.
     ValueError
-        An activation or a layout is unknown, or ``reset_after`` meets a weight in blocks.
+        An activation or a layout is unknown, or ``reset_after`` is used with ``weight_layout="blocks"``.
 
     Notes
     -----
-    The gradient reads the gates, an array of shape (rows, 3 * size) in the order of the steps; float32 for float16.
-    ``gru.full`` returns them too, after the other results.
+    The gradient reads the gates, an array of shape (rows, 3 * size) with rows in the order of the steps. If x is
+    float16, the gates are float32. ``gru.full`` returns the gates too, after the other results.
 
     Examples
     --------

@@ -79,7 +79,9 @@ def _words(row):
 
 @op(rowwise=True, types=INTEGERS)
 def hash_rows(x: Dense, /, *, num_hash: int = 1, mod_by: int, dtype: Literal["int64", "int32"] = "int64") -> Dense:
-    """Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ... Paddle's hash.
+    """Hash every row of ids to ``num_hash`` numbers below ``mod_by``, by XXH64 with seeds 0, 1 ...
+
+    The operator corresponds to Paddle's hash.
 
     Parameters
     ----------

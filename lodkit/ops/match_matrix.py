@@ -48,7 +48,8 @@ def _pairs(x, y, weight):
 def match_matrix(x: LoDTensor, y: LoDTensor, weight: Dense, /) -> LoDTensor:
     """Return ``x[i] @ weight[:, t] @ y[j]`` for each channel t, step i of a sequence of x, and step j of its pair in y.
 
-    Paddle's match_matrix_tensor. The products are BLAS's: a pair's result alone and in a batch agrees to rounding.
+    The operator corresponds to Paddle's match_matrix_tensor. The products are BLAS's: a pair's result alone and in a
+    batch agrees to rounding.
 
     Parameters
     ----------

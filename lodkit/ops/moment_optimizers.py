@@ -45,7 +45,7 @@ def momentum(
     rate_in_velocity=False,
     return_step=False,
 ):
-    """Step ``velocity = momentum * velocity + (1 - dampening) * grad; param -= lr * velocity``; return both.
+    """Update ``velocity = momentum * velocity + (1 - dampening) * grad; param -= lr * velocity``; return both.
 
     Paddle's momentum and torch.optim.SGD; with ``rate_in_velocity`` Caffe2's MomentumSGDUpdate and
     SparseMomentumSGDUpdate.
@@ -92,7 +92,7 @@ def adadelta(param, grad, square, change, /, *, lr, decay=0.95, epsilon=1e-6):
     """Step by Adadelta: ``param -= lr * sqrt((change + epsilon) / (square + epsilon)) * grad``; return all three.
 
     ``square = decay * square + (1 - decay) * grad**2`` comes before, the same of ``step**2`` for change after.
-    Paddle's adadelta, Caffe2's Adadelta and SparseAdadelta, torch.optim.Adadelta.
+    The operator corresponds to Paddle's adadelta, Caffe2's Adadelta and SparseAdadelta, torch.optim.Adadelta.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def rmsprop(
     epsilon_in_root=True,
     rate_in_velocity=True,
 ):
-    """Step ``velocity = momentum * velocity + lr * grad / sqrt(square + epsilon); param -= velocity``; return all.
+    """Update ``velocity = momentum * velocity + lr * grad / sqrt(square + epsilon); param -= velocity``; return all.
 
     ``square = decay * square + (1 - decay) * grad**2`` comes before. Paddle's rmsprop; Caffe2's RmsProp, which leaves
     the parameter to another operator; torch.optim.RMSprop where both switches are False.

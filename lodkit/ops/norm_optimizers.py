@@ -81,7 +81,7 @@ def wngrad(
     epsilon: float = 1e-5,
     duplicates: Duplicates = "merge",
 ) -> tuple[Dense, Dense]:
-    """Step ``param -= lr / (scale + epsilon) * grad; scale += sum(grad**2) / (scale + epsilon)``; return both.
+    """Update ``param -= lr / (scale + epsilon) * grad; scale += sum(grad**2) / (scale + epsilon)``; return both.
 
     WNGrad; Caffe2's Wngrad and SparseWngrad. Rows without gradient stay, so SelectedRows equal the dense update.
 
@@ -123,7 +123,7 @@ def storm(
     """Step by STORM, along a corrected average of gradients; return parameter, moment and total.
 
     ``total += sum(grad**2); rate = lr * (beta + total)**(-1/3); moment = grad + (1 - momentum * rate**2) *
-    (moment - grad); param -= rate * moment``. Caffe2's Storm and SparseStorm.
+    (moment - grad); param -= rate * moment``. The operator corresponds to Caffe2's Storm and SparseStorm.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def lamb(
     """Step by LAMB: adam, scaled to the norm of the parameter; return parameter and moments.
 
     ``step = adam's with corrected_epsilon and a rate of 1, + weight_decay * param; param -= lr * |param| / |step| *
-    step``; the factor is 1 where a norm is 0. Paddle's lamb.
+    step``; the factor is 1 where a norm is 0. The operator corresponds to Paddle's lamb.
 
     Parameters
     ----------

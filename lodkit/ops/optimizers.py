@@ -52,36 +52,38 @@ def sgd(
     mask: np.ndarray | None = None,
     rounding_seed: int | None = None,
 ) -> Dense | SelectedRows:
-    """Step ``param -= lr * grad``, in place; return the parameter.
+    """Update ``param -= lr * grad`` in place, and return the parameter.
 
-    The gradient is dense, or SelectedRows: the rows of a table that a batch has read. Only decay changes other rows
-    (see ``lazy``). All inputs are checked before anything is written.
+    The gradient is dense, or SelectedRows that list the rows of a table that a batch has read. Unlisted rows change
+    only by weight decay (see ``lazy``). All inputs are checked before anything is written.
 
     Parameters
     ----------
     param : array, or SelectedRows without duplicates
         Updated in place.
     grad : array like param, or SelectedRows of its shape
-        For a SelectedRows parameter, only rows that the parameter has.
+        If the parameter is SelectedRows, the gradient may list only rows of the parameter.
     lr : float or one-element array
     duplicates : {"merge", "sequential"}
-        Update a row that SelectedRows list twice once with the sum, or with one entry after another (Caffe2).
+        How to update a row that SelectedRows list twice. "merge" updates the row once, with the sum of its entries.
+        "sequential" updates the row by one entry after another, as Caffe2 does.
     lazy : bool
-        True if SelectedRows never change unlisted rows, even with decay.
+        If True, rows that the SelectedRows do not list never change, even with decay.
     weight_decay : float
         Share of the parameter that is added to the gradient (L2).
     decoupled : bool
-        The parameter shrinks by ``lr * weight_decay`` instead, and the gradient does not change (AdamW).
+        If True, the parameter is multiplied by ``1 - lr * weight_decay`` instead, and the gradient does not change (as
+        in AdamW).
     maximize : bool
         Step along the gradient, not against it.
     clip_value, clip_norm : float, optional
-        Largest absolute element of the gradient, or largest norm of the gradient. Clipping comes first, then the sign,
-        then decay. On a GPU a norm is read, which synchronises.
-    mask : bool array of NumPy's, of shape (rows of param,), optional
+        Largest absolute value of the gradient's elements, or largest norm of the gradient. Clipping comes first, then
+        the sign (``maximize``), then decay. On a GPU, ``clip_norm`` reads the norm and so synchronises.
+    mask : NumPy array of bool, of shape (rows of param,), optional
         Rows with False, and their states, never change.
     rounding_seed : int, optional
-        Round a float16 parameter up or down at random, by this seed and the position in the parameter, so that small
-        steps count on average. Pass another seed at each step.
+        Round a float16 or bfloat16 parameter up or down at random, so that small steps count on average. The seed and
+        the position in the parameter determine the direction. Pass another seed at each step.
 
     Returns
     -------
@@ -137,17 +139,18 @@ def _adagrad_numbers(lr, epsilon, decay):
     class_defaults={"epsilon": 1e-10},
 )
 def adagrad(param, grad, moment, /, *, lr, epsilon=1e-6, decay=1.0):
-    """Step ``moment = decay * moment + grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``; return both.
+    """Update ``moment = decay * moment + grad**2; param -= lr * grad / (sqrt(moment) + epsilon)``; return both.
 
-    Paddle's adagrad, Caffe2's Adagrad and SparseAdagrad, torch.optim.Adagrad. SelectedRows touch only their rows, which
-    equals the dense update: rows without gradient stay, unless there is decay.
+    The operator corresponds to Paddle's adagrad, Caffe2's Adagrad and SparseAdagrad, and torch.optim.Adagrad.
+    SelectedRows change only the listed rows. The result equals the dense update, because rows without gradient stay
+    unchanged, unless there is decay.
 
     Parameters
     ----------
     moment : array like param
-        Accumulated squares; usually zeros at first.
+        Sum of the squared gradients of earlier steps; usually zeros at first.
     decay : float
-        Factor of the moment at each step.
+        Factor that multiplies the moment at each step.
 
     >>> param, moment = np.zeros((3, 1)), np.zeros((3, 1))
     >>> adagrad(param, SelectedRows([2, 2], [[1.], [2.]], 3), moment, lr=0.5, epsilon=0.0)[0].ravel()
@@ -237,8 +240,8 @@ def ftrl(param, grad, squared, linear=None, /, *, lr, beta=1.0, l1=0.0, l2=0.0, 
 
     ``n = squared + grad**2; linear += grad - (sqrt(n) - sqrt(squared)) / lr * param``, and then
     ``param = (l1 * sign(linear) - linear) / ((beta + sqrt(n)) / lr + l2)`` where ``|linear| > l1``, else 0.
-    Caffe2's Ftrl and SparseFtrl. SelectedRows touch only their rows, which equals the dense update of a
-    parameter that its accumulators give: zeros at first, and after any step.
+    The operator corresponds to Caffe2's Ftrl and SparseFtrl. SelectedRows touch only their rows, which equals the dense
+    update of a parameter that its accumulators give: zeros at first, and after any step.
 
     Parameters
     ----------
@@ -299,7 +302,7 @@ def proximal_gd(param, grad, /, *, lr, l1=0.0, l2=0.0):
 def proximal_adagrad(param, grad, moment, /, *, lr, l1=0.0, l2=0.0):
     """Step by adagrad without epsilon, then shrink as proximal_gd does; return parameter and moment.
 
-    Paddle's proximal_adagrad.
+    The operator corresponds to Paddle's proximal_adagrad.
 
     Parameters
     ----------

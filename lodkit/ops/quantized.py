@@ -226,7 +226,7 @@ def quantized_lookup_table(
 ) -> Dense:
     """Look up packed rows: ``lookup_table(dequantize_rows(rows), ids)`` without unpacking the table.
 
-    Caffe2's GatherFused8BitRowwise.
+    The operator corresponds to Caffe2's GatherFused8BitRowwise.
 
     Parameters
     ----------
@@ -385,8 +385,8 @@ def cast(x: Dense | SelectedRows, /, *, dtype: Float) -> Dense | SelectedRows:
 
     For SelectedRows the bits of the value, whose rows do not change.
 
-    Caffe2's FloatToHalf and HalfToFloat. The gradient comes back in the type of ``x``. Arrays of bfloat16 are of
-    ``ml_dtypes.bfloat16``, or without that package of ``lodkit.arrays.BFLOAT16``: bits.
+    The operator corresponds to Caffe2's FloatToHalf and HalfToFloat. The gradient comes back in the type of ``x``.
+    Arrays of bfloat16 are of ``ml_dtypes.bfloat16``, or without that package of ``lodkit.arrays.BFLOAT16``: bits.
 
     >>> cast(np.array([1.5, 70000, 1e-8], np.float32), dtype="float16")
     array([1.5, inf, 0. ], dtype=float16)

@@ -80,7 +80,7 @@ def _describe_rows(data):
 def gather_ranges(data: Dense, ranges: Dense, /) -> tuple[Dense, Dense]:
     """Return the rows of all ranges, one range after another, and the number of rows of each example.
 
-    Caffe2's GatherRanges.
+    The operator corresponds to Caffe2's GatherRanges.
 
     Parameters
     ----------
@@ -233,7 +233,9 @@ def _(data, ranges, key=None, *, lengths, min_observation=10000, max_mismatched_
 
 @op(types=MOVED)
 def lengths_gather(items: Dense, lengths: Dense, ids: Dense, /) -> Dense:
-    """Return the rows of whole segments, by their ids, one segment after another. Caffe2's LengthsGather.
+    """Return the rows of whole segments, by their ids, one segment after another.
+
+    The operator corresponds to Caffe2's LengthsGather.
 
     Their lengths are ``gather(lengths, ids)``.
 
@@ -287,7 +289,9 @@ def check_tiles(rows, lengths):
 
 @op(types=MOVED)
 def lengths_tile(data: Dense, lengths: Dense, /) -> Dense:
-    """Return row i of the data ``lengths[i]`` times, one row after another. Caffe2's LengthsTile.
+    """Return row i of the data ``lengths[i]`` times, one row after another.
+
+    The operator corresponds to Caffe2's LengthsTile.
 
     >>> lengths_tile(np.array([10, 20, 30]), [2, 0, 1])
     array([10, 10, 30])

@@ -35,7 +35,7 @@ def check_sections(height_sections, height):
 def split_selected_rows(x: SelectedRows, /, *, height_sections: tuple) -> tuple:
     """Split along the height: one SelectedRows per section, rows counted from its start, order kept.
 
-    Paddle's split_selected_rows.
+    The operator corresponds to Paddle's split_selected_rows.
 
     >>> split_selected_rows(SelectedRows([7, 1], [[1.], [2.]], 10), height_sections=(5, 5))[1]
     SelectedRows(rows=[2], value=[[1.]], height=5)

@@ -32,7 +32,7 @@ def prepare_rows(on, name, param, rows):
 def sparse_normalize(param: Dense, rows: Dense, /, *, norm: float = 1.0, use_max_norm: bool = True) -> Dense:
     """Scale each listed row to the Euclidean norm ``norm``, in place: those whose norm is larger, or all.
 
-    Caffe2's SparseNormalize. A row that is listed twice is scaled once.
+    The operator corresponds to Caffe2's SparseNormalize. A row that is listed twice is scaled once.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def sparse_lp_regularizer(
 ) -> Dense:
     """Shrink the listed rows towards 0, in place: by the amount (p = 1) or the share (p = 2) ``reg_lambda``.
 
-    Caffe2's SparseLpRegularizer.
+    The operator corresponds to Caffe2's SparseLpRegularizer.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def rowwise_counter(
     """Count uses of rows, with older ones fading: ``counter = 1 + 2**(-d / halflife) * counter``.
 
     ``d`` is the number of iterations since the row's last use, ``prev_iter``; both change in place and are returned.
-    A row that is listed twice counts twice. Caffe2's RowWiseCounter.
+    A row that is listed twice counts twice. The operator corresponds to Caffe2's RowWiseCounter.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def check_target(name, data, ids_shape, rows):
 def scatter_assign(data: Dense, ids: Dense, slices: Dense, /) -> Dense:
     """Write ``data[ids] = slices``, in place; return the data. The last row for an id stays.
 
-    Caffe2's ScatterAssign.
+    The operator corresponds to Caffe2's ScatterAssign.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ def _(call, grad):
 def sum(*xs: Dense | SelectedRows) -> Dense | SelectedRows:
     """Add arrays and SelectedRows up: SelectedRows if all are, dense otherwise.
 
-    SelectedRows with SelectedRows appends (nothing is merged). Paddle's sum.
+    SelectedRows with SelectedRows appends (nothing is merged). The operator corresponds to Paddle's sum.
 
     >>> grad = SelectedRows([1, 1], [[1.], [2.]], 3)
     >>> sum(grad, np.zeros((3, 1))).ravel()
@@ -216,7 +216,9 @@ def _(call, grad):
 
 @op(types=MOVED)
 def shape(x: Dense | LoDTensor | SelectedRows, /) -> Dense:
-    """Return the shape of an array, or of the value of SelectedRows, as int64, on the CPU. Paddle's shape.
+    """Return the shape of an array, or of the value of SelectedRows, as int64, on the CPU.
+
+    The operator corresponds to Paddle's shape.
 
     >>> shape(SelectedRows([7, 2], [[1.], [2.]], 9))
     array([2, 1])

@@ -92,17 +92,19 @@ def sequence_attention(
 ) -> LoDTensor:
     """Let each row attend to the rows of its own sequence: ``softmax(query @ key.T * scale) @ value``, head by head.
 
-    Scaled dot-product attention. The time grows with the sum of the squares of the lengths, without padding. Only a few
-    rows of scores are in memory at a time, also in the gradient, which computes them again. Computation in float16 uses
-    float32. Scores are as large as the keys. If keys are far from zero, their common part cancels in the softmax only
-    up to the rounding of the scores. Subtract the common part from the keys first.
+    The operator is scaled dot-product attention. Nothing is padded: the time grows with the sum of the squares of the
+    lengths. Only a few rows of scores are in memory at a time, in the gradient too. The gradient computes the scores
+    again. Inputs of float16 are computed in float32. Scores are as large as the keys, so keys far from zero give large
+    scores. The softmax cancels the part that all keys have in common, but only up to the rounding of the scores.
+    Subtract the common part from the keys first.
 
     Parameters
     ----------
     query, key : LoDTensor
-        Rows have the same shape: ``(heads, size)``, or ``(width,)``.
+        Rows of query and key have the same shape: ``(heads, size)``, or ``(width,)``.
     value : LoDTensor
-        Rows have the same number of heads, of any size. All three inputs have the same structure and type.
+        Rows have as many heads as rows of query and key; heads may have another size. All three inputs have the same
+        structure and type.
     num_heads : int, optional
         Number of heads into which rows of ``(width,)`` are split; one by default.
     causal : bool
@@ -115,14 +117,14 @@ def sequence_attention(
     Returns
     -------
     LoDTensor
-        Like value.
+        Has the structure, row shape and type of ``value``.
 
     Raises
     ------
     LoDMismatchError
-        Two inputs have different structure.
+        Two inputs have different numbers or lengths of sequences.
     ShapeMismatchError
-        Rows have different numbers or sizes of heads.
+        The inputs have different numbers of heads, or query and key have heads of different sizes.
 
     Examples
     --------

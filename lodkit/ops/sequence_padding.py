@@ -135,33 +135,33 @@ def sequence_pad(
     truncate: bool = False,
     side: Side = "right",
 ) -> tuple:
-    """Put the innermost sequences side by side, all of one width. sequence_pad of Paddle.
+    """Pad the innermost sequences to one width, as Paddle's sequence_pad.
 
     Parameters
     ----------
     x : LoDTensor
-        Has rows ``(*item)``. Paddle's takes one level; here the outer levels stay above both results.
+        Rows have the shape ``(*item)``. Both results keep the outer levels; Paddle's sequence_pad takes only one level.
     pad_value : number, or array of shape (*item,), optional
-        Value of the padding: 0 by default. The padding has a gradient too.
+        Value of the padding, 0 by default. A floating ``pad_value`` has a gradient too.
     max_length : int, optional
         The width; the longest length by default.
     truncate : bool
-        Cut a sequence that is longer than ``max_length``, which is an error otherwise.
+        Cut sequences that are longer than ``max_length``. Without ``truncate`` such a sequence raises.
     side : {"right", "left"}
-        Side of the padding, and of rows that are cut off: after the rows, or before them.
+        Side on which padding is added and rows are cut off: "right" is after the rows, "left" is before the rows.
 
     Returns
     -------
-    padded : array of shape (sequences, width, *item), or LoDTensor where there are levels above
-    lengths : the same of shape (sequences,), int64
-        Rows of each that are data, as ``sequence_unpad`` takes them.
+    padded : array of shape (sequences, width, *item), or LoDTensor if x has outer levels
+    lengths : int64 array of shape (sequences,), or LoDTensor if x has outer levels
+        Number of data rows in each padded sequence; ``sequence_unpad`` takes these lengths.
 
     Raises
     ------
     LoDError
-        A sequence is longer than ``max_length``.
+        A sequence is longer than ``max_length``, and ``truncate`` is False.
     ShapeMismatchError, ValueError
-        ``pad_value`` is no row of x, or no value of its type.
+        ``pad_value`` does not have the shape of a row of x, or the type of x cannot represent ``pad_value``.
 
     >>> x = LoDTensor(np.array([1, 2, 3, 4, 5]), [[2, 0, 3]])
     >>> sequence_pad(x, -1)

@@ -40,10 +40,10 @@ def sequence_pool(
     return_index: bool = False,
     dtype: ResultType | None = None,
 ) -> Dense | LoDTensor:
-    """Reduce all rows of every sequence of a level to one row.
+    """Reduce the rows of every sequence at one level to one row.
 
-    The result keeps the outer levels. An outer level is reduced in one pass over the rows, for instance words to
-    articles.
+    The result keeps the outer levels. Sequences of an outer level are reduced directly, in one pass over the rows: for
+    instance all words of an article.
 
     Parameters
     ----------
@@ -55,24 +55,24 @@ def sequence_pool(
     level : int
         Level of the sequences; the innermost by default.
     return_index : bool
-        For max and min: also return the row number (in the whole batch) of the first extreme, int64; -1 for an empty
-        sequence.
+        For max and min: also return the row number of the first extreme, as int64. Row numbers count from the start of
+        the batch; an empty sequence gives -1.
     dtype : {"float32", "float64"}, optional
-        The type of the result, by default the type of the values. "float32" for float16 values; "float64" for means and
-        other fractions of integers, which raise otherwise.
+        The type of the result, by default the type of the values. "float32" is for float16 values. "float64" is for
+        means and other fractions of integers; without "float64" these pools raise.
 
     Returns
     -------
-    array, or LoDTensor if there are outer levels; with return_index a tuple with the row numbers.
+    array, or LoDTensor if there are outer levels; with ``return_index`` a tuple of the result and the row numbers.
 
     Raises
     ------
     LoDLevelError
-        The tensor lacks the level.
+        x has no such level.
     DTypeError
-        The pool is not defined for this type, as mean, sqrt and logsumexp for integers.
+        The pool is not defined for the type of the values, for instance mean, sqrt and logsumexp for integers.
     ValueError
-        ``return_index`` with another pool than max and min.
+        ``return_index`` is passed with a pool other than max and min.
 
     Examples
     --------

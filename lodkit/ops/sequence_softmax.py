@@ -41,10 +41,11 @@ def _apply_by_sequence(name, function, x, level, *grads):
 
 @op(like="x", types=FLOATING)
 def sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
-    """Return the softmax of every sequence of a level, down each column of its items: columns sum to 1.
+    """Return the softmax of every sequence, down each column: each column of a sequence sums to 1.
 
-    Shifted by the maximum, so that large numbers do not overflow. A column of only -inf gives 0; k entries of +inf get
-    1/k each; NaN makes its column of the sequence NaN. Computation in float16 uses float32. sequence_softmax of Paddle.
+    The maximum of each column is subtracted first, so that large numbers do not overflow. A column with only -inf gives
+    zeros. If k entries of a column are +inf, each such entry gets 1/k. NaN makes the column of its sequence NaN. Values
+    of float16 are computed in float32. The operator corresponds to Paddle's sequence_softmax.
 
     Parameters
     ----------

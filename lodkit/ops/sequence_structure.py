@@ -208,17 +208,19 @@ def _join_sequences(xs, level):
 def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     """Join the i-th sequences of all inputs, for every i.
 
-    sequence_concat of Paddle; its first versions had axis and level, later versions have neither.
+    The operator corresponds to Paddle's sequence_concat. Paddle's first versions had ``axis`` and ``level``; later
+    versions have neither.
 
     Parameters
     ----------
     *xs : LoDTensors
-        All have the same lod_level, number of sequences, item shape and dtype.
+        All inputs have the same number of levels (``lod_level``), number of sequences, item shape and dtype.
     axis : int
-        0 joins sequences. Another axis of the values joins the items of each row; all inputs then have the same
+        0 joins sequences. Another axis of the values joins the items of each row; all inputs must then have the same
         structure.
     level : int
-        The level of the sequences; the outer levels must be the same in all inputs.
+        The level of the sequences, the outermost by default. Levels outside of this level must be the same in all
+        inputs.
 
     Returns
     -------
@@ -227,7 +229,7 @@ def sequence_concat(*xs: LoDTensor, axis: int = 0, level: int = 0) -> LoDTensor:
     Raises
     ------
     LoDMismatchError, LoDLevelError, ShapeMismatchError, DTypeError
-        An input does not fit the first input; the message names it.
+        An input does not fit the first input; the message names the input that does not fit.
 
     Examples
     --------

@@ -42,7 +42,7 @@ def smart_decay_adam(
     After k steps since the last step of a row, ``moment1 = beta1**k * moment1 + (1 - beta1) * grad``, and ``moment2``
     with beta2 and ``grad**2``. Then ``param -= lr * (moment1 + m) / (sqrt(moment2) + epsilon)``. Here m is the old
     moment, times ``beta1 * (1 - beta1**(k - 1)) / (1 - beta1)``: the sum of the missed steps. Moments that start from
-    zeros are not corrected. Rows without a gradient wait. Caffe2's SmartDecaySparseAdam.
+    zeros are not corrected. Rows without a gradient wait. The operator corresponds to Caffe2's SmartDecaySparseAdam.
 
     Parameters
     ----------

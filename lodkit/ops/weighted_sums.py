@@ -102,7 +102,9 @@ def prepare_sum(rest):
 
 @op(rowwise=("x", "rest"), like="x", types=COMPUTED)
 def weighted_sum(x: Dense, weight: Dense, /, *rest: Dense) -> Dense:
-    """Return ``weight * x + w1 * x1 + w2 * x2 ...``. Caffe2's WeightedSum.
+    """Return ``weight * x + w1 * x1 + w2 * x2 ...``.
+
+    The operator corresponds to Caffe2's WeightedSum.
 
     Parameters
     ----------
