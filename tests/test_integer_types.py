@@ -228,3 +228,23 @@ def test_nested_and_empty_batches(dtype):
         assert lodkit.sequence_pool(empty, pool="max").dtype == values.dtype
         assert lodkit.sequence_pool(empty).dtype == TOTALS[values.dtype.kind]
         assert lodkit.sequence_reverse(empty).values.dtype == values.dtype
+
+
+WIDEST = LoDTensor(np.array([2**63 + 1, 7], np.uint64), [[2, 0]])
+
+
+@pytest.mark.parametrize("pad", [2**63 + 1, 2**64 - 1, np.uint64(2**64 - 1), 2**63 - 1, 3.0])
+def test_padding_of_uint64_is_exact(pad):
+    expected = [2**63 + 1, int(pad)]
+    assert lodkit.sequence_pool(WIDEST, pool="max", pad_value=pad).tolist() == expected
+    assert lodkit.segment_reduce(WIDEST.values, [2, 0], reduce="max", pad_value=pad).tolist() == expected
+    assert lodkit.lengths_pad(WIDEST.values[:1], [1, 0], max_length=1, pad_value=pad).ravel().tolist() == expected
+    bags = LoDTensor(np.zeros(1, np.int64), [[1, 0]])
+    made = lodkit.embedding_bag(WIDEST.values.reshape(2, 1), bags, pool="max", pad_value=pad)
+    assert made.ravel().tolist() == expected
+
+
+@pytest.mark.parametrize("pad", [2**64, -1, 0.5])
+def test_padding_that_uint64_has_not_raises(pad):
+    with pytest.raises(ValueError, match="is no value of uint64"):
+        lodkit.sequence_pool(WIDEST, pool="max", pad_value=pad)

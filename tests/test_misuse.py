@@ -240,9 +240,9 @@ def test_attributes_that_64_bits_do_not_hold(number):
         ("sequence_reshape", "new_dim"),
         ("sparse_matrix", "num_columns"),
     ):
-        with pytest.raises(ValueError, match=f"{what} must be an integer.*64 bits do not hold"):
+        with pytest.raises(ValueError, match=f"{what} must be an integer.*an int64 does not hold"):
             lodkit.run(name, x, **{what: number})
-        with pytest.raises(ValueError, match=f"{what} must be an integer.*64 bits do not hold"):
+        with pytest.raises(ValueError, match=f"{what} must be an integer.*an int64 does not hold"):
             lodkit.OPS[name].infer(lodkit.VarDesc.of(x), **{what: number})
 
 

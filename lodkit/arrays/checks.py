@@ -64,7 +64,14 @@ def to_tuple(value, what):
     return tuple(value)
 
 
+def is_plain_unsigned(value):
+    """True if a value is a Python integer that uint64 has and int64 has not."""
+    return type(value) is int and MAX_INT64 < value < 1 << 64
+
+
 _WORDS = (str, int, type(None))
+#: Attributes that stand for one of an operator's values, which may be of uint64.
+OF_VALUES = {"pad_value"}
 PLAIN = {
     float: (is_plain_number, "a number"),
     int: (is_plain_integer, "an integer"),
@@ -106,7 +113,7 @@ class Check:
         if isinstance(value, str) and self.choices:
             text += suggest_nearest(value, self.choices)
         if is_integer(value) and "integer" in self.expected and abs(int(value)) > MAX_INT64:
-            return ValueError(f"{text}, which 64 bits do not hold")
+            return ValueError(f"{text}, which an int64 does not hold")
         kinds = tuple(map(type, self.choices or ()))
         alike = isinstance(value, kinds) and not isinstance(value, bool)
         return (ValueError if alike or (int in kinds and is_integer(value)) else TypeError)(text)
@@ -145,6 +152,8 @@ def checker(hint, name, operator):
             test, expected = PLAIN.get(h, (lambda value: True, "any value"))
             tests.append(test)
             words.append(expected)
+    if name in OF_VALUES and float in hints:
+        tests.append(is_plain_unsigned)
     first, *others = tests
     test = (lambda value: first(value) or any(t(value) for t in others)) if others else first
     check = Check(test, " or ".join(words), name, operator)

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from ..arrays import array_of, is_cpu_tensor, is_integer, is_number, output, tensor_of
+from ..arrays import array_of, is_cpu_tensor, is_integer, is_number, output, tensor_of, to_dtype, upcast
 from ..arrays.recorded import is_on_tape, refuse_unrecorded, track
+from ..arrays.tensors import bfloat16_array_of
 from ..base.errors import DTypeError, LoDError
 from .copy_runs import copy_runs
 from .indexing import require_cpu
@@ -21,7 +22,9 @@ def to_padded(t, pad_value, max_length):
     """``LoDTensor.to_padded``."""
     values, last = t._need_values(), t._level(-1)
     if type(values) is not np.ndarray and is_cpu_tensor(values):
-        return tensor_of(to_padded(t._like(array_of(values, "values")), pad_value, max_length), values)
+        bits = bfloat16_array_of(values)
+        array = array_of(values, "values") if bits is None else bits
+        return tensor_of(to_padded(t._like(array), pad_value, max_length), values)
     require_cpu(values, "to_padded")
     if is_on_tape(track(values)):
         refuse_unrecorded("to_padded", "lodkit.sequence_pad is")
@@ -52,11 +55,12 @@ def padding_of(pad_value, dtype):
     refusal = DTypeError(f"{dtype} cannot hold pad_value {pad_value}; convert with .astype(...)")
     try:
         with np.errstate(invalid="ignore", over="ignore"):
-            fill = np.asarray(pad_value).astype(dtype)[()]
+            fill = to_dtype(np.asarray(pad_value), dtype)[()]
+            found = upcast(np.asarray(fill))[()]
     except OverflowError:  # of integers beyond 64 bits
         raise refusal from None
-    lost = np.isinf(fill) and not np.isinf(pad_value) if dtype.kind in "fc" else fill != pad_value
-    if lost and dtype.kind in "biufc":
+    lost = np.isinf(found) and not np.isinf(pad_value) if found.dtype.kind in "fc" else fill != pad_value
+    if lost and found.dtype.kind in "biufc":
         raise refusal
     return fill
 

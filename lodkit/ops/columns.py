@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values, mixed_types, native
 from ..base.errors import RowIndexError, ShapeMismatchError
-from ..registry import Dense, VarDesc, op, takes_bfloat16
+from ..registry import Dense, VarDesc, keeps_bfloat16, op, takes_bfloat16
 
 DOCS_PAGE = "layers"
 SEARCH_WORDS = {
@@ -148,3 +148,4 @@ slice_columns.example(lambda dtype: [((np.ones((2, 3), dtype),), {"ranges": [(0,
 
 
 takes_bfloat16(concat_columns, slice_columns)
+keeps_bfloat16(slice_columns_grad)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import FLOATING, FLOATS, MOVED, SUMMED, check_gradient, check_rows, check_values
 from ..lod import LoDTensor, SelectedRows, check_bag, check_lod_level, values_of
-from ..registry import Dense, VarType, aligned, op, pooled_desc, takes_bfloat16
+from ..registry import Dense, VarType, aligned, keeps_bfloat16, op, pooled_desc, takes_bfloat16
 from .sequence_pool import with_outer_levels
 from .shared import plain
 from .shared.reductions import (
@@ -305,3 +305,4 @@ def _(dtype):
 
 
 takes_bfloat16(lookup_table, lookup_table_grad, embedding_bag, embedding_bag_grad, embedding_bag_weights_grad)
+keeps_bfloat16(lookup_table_grad, embedding_bag_grad)

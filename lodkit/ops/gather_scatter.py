@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import FLOATING, MOVED, check_gradient, check_rows, check_values
 from ..base.errors import LoDLevelError, ShapeMismatchError, bad_along
 from ..lod import LoDTensor, SelectedRows, values_of
-from ..registry import Dense, VarType, op, takes_bfloat16
+from ..registry import Dense, VarType, keeps_bfloat16, op, takes_bfloat16
 from .embedding import lookup_table_grad
 from .shared import plain
 
@@ -226,3 +226,4 @@ batch_gather.example(lambda dtype: [((np.ones((2, 3, 4), dtype), np.array([0, 2]
 
 
 takes_bfloat16(gather, gather_grad, batch_gather, batch_gather_grad)
+keeps_bfloat16(gather_grad, batch_gather_grad)

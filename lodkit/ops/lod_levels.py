@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import MOVED, check_rows, native
 from ..base.errors import LoDError
 from ..lod import LoDTensor, levels, values_of
-from ..registry import Dense, inferred_level, op, takes_bfloat16
+from ..registry import Dense, inferred_level, keeps_bfloat16, op, takes_bfloat16
 from .shared.features import to_numpy
 
 DOCS_PAGE = "rearrange"
@@ -203,3 +203,4 @@ sequence_reshape.example(lambda dtype: [((example_batch(dtype),), {"new_dim": 1}
 
 
 takes_bfloat16(lod_reset, lod_append, sequence_reshape)
+keeps_bfloat16(lod_reset)

@@ -9,7 +9,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import FLOATING, SUMMED, check_values, native
 from ..lod import SelectedRows
-from ..registry import Dense, VarType, op, takes_bfloat16
+from ..registry import Dense, VarType, keeps_bfloat16, op, takes_bfloat16
 from .conversions import check_rows as check_rows
 from .conversions import to_offsets as to_offsets
 from .shared import plain
@@ -219,3 +219,4 @@ def _(dtype):
 
 
 takes_bfloat16(segment_reduce, segment_reduce_grad, segment_reduce_weights_grad)
+keeps_bfloat16(segment_reduce_grad)

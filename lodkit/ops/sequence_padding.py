@@ -10,7 +10,7 @@ from ..arrays import FLOATING, MOVED, check_gradient, check_values, dtype_of, na
 from ..base.errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
 from ..lod.levels import load_compiled
-from ..registry import Dense, aligned, inferred_level, op, pooled_desc, takes_bfloat16
+from ..registry import Dense, aligned, inferred_level, keeps_bfloat16, op, pooled_desc, takes_bfloat16
 from .padding import check_width
 from .sequence_pool import with_outer_levels
 from .shared import plain
@@ -311,4 +311,5 @@ sequence_pad.example(lambda dtype: [((_batch(dtype),), {}), ((_batch(dtype), np.
 sequence_unpad.example(lambda dtype: [((np.ones((2, 1, 2), dtype), np.array([1, 1])), {})])
 
 
-takes_bfloat16(sequence_unpad)
+takes_bfloat16(sequence_pad, sequence_unpad)
+keeps_bfloat16(sequence_pad, sequence_pad_value_grad)

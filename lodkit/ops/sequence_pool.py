@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import FLOATING, SUMMED, check_values
 from ..lod import LoDTensor, values_of
-from ..registry import Dense, op, pooled_desc, takes_bfloat16
+from ..registry import Dense, keeps_bfloat16, op, pooled_desc, takes_bfloat16
 from .shared.reductions import ResultType, argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
 
 DOCS_PAGE = "pool"
@@ -134,3 +134,4 @@ def _(dtype):
 
 
 takes_bfloat16(sequence_pool, sequence_pool_grad)
+keeps_bfloat16(sequence_pool_grad)

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import MOVED, check_rows, check_values, native, zeros_like
 from ..base.errors import LoDLevelError, LoDMismatchError, RowIndexError
 from ..lod import LoDTensor, RankTable, values_of
-from ..registry import Dense, VarDesc, VarType, array_desc, op, takes_bfloat16
+from ..registry import Dense, VarDesc, VarType, array_desc, keeps_bfloat16, op, takes_bfloat16
 from .lod_levels import example_batch, levels_of
 from .rank_table import lod_rank_table
 from .shared.features import check_items
@@ -323,3 +323,4 @@ lod_array_length.example(lambda dtype: [(next(_example(dtype))[2], {})])
 
 
 takes_bfloat16(lod_tensor_to_array, array_to_lod_tensor, write_to_array, read_from_array, lod_array_length)
+keeps_bfloat16(write_to_array, read_from_array)

@@ -15,7 +15,7 @@ from .desc import (
 from .kinds import Dense, aligned
 from .open_tapes import Call
 from .operators import OPS, Op, op, run
-from .tensors import takes_bfloat16
+from .tensors import keeps_bfloat16, takes_bfloat16
 
 __all__ = [
     "Call",
@@ -37,5 +37,6 @@ __all__ = [
     "op",
     "pooled_desc",
     "run",
+    "keeps_bfloat16",
     "takes_bfloat16",
 ]

@@ -276,6 +276,17 @@ def _dtype(array):
     return np.dtype(interface.get("typestr", array.dtype))
 
 
+def is_mixture(descs):
+    """Whether bfloat16 stands beside wider floating numbers."""
+    dtypes = [d.dtype for d in descs if d is not None]
+    return any(map(is_bfloat16, dtypes)) and any(map(is_wide, dtypes))
+
+
+def is_wide(dtype):
+    """Whether numbers of a type are floating, and take more than two bytes."""
+    return dtype.kind == "f" and dtype.itemsize > 2
+
+
 def wide_descs(descs):
     """Descriptions of the float32 copies that an operator gets of bfloat16 that it does not take; None without any."""
     if not any(d is not None and is_bfloat16(d.dtype) for d in descs):
@@ -287,8 +298,8 @@ def rounded_descs(found, descs):
     """Descriptions of results in float32, which are rounded to bfloat16 where no input was wider."""
     if isinstance(found, tuple):
         return tuple(rounded_descs(d, descs) for d in found)
-    is_wide = any(d is not None and d.dtype.kind == "f" and d.dtype.itemsize > 2 for d in descs)
-    return found if is_wide or found.dtype != np.float32 else found.but(dtype=bfloat16_dtype())
+    beside_wide = any(d is not None and is_wide(d.dtype) for d in descs)
+    return found if beside_wide or found.dtype != np.float32 else found.but(dtype=bfloat16_dtype())
 
 
 def array_desc(descs):

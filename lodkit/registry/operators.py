@@ -27,7 +27,7 @@ from .catalogue import OPS
 from .catalogue import Registry as Registry
 from .declaring import Parts, Types, check_definition, declare_types
 from .derivatives import write_rule
-from .desc import VarDesc, inferred_level, rounded_descs, wide_descs
+from .desc import VarDesc, inferred_level, is_mixture, rounded_descs, wide_descs
 from .explaining import check_keywords
 from .inputs import accept_inputs, check_count, check_types, label_of, names_of
 from .kernel import Kernel
@@ -88,7 +88,8 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
         self.kernels, self._few, self._own, self._plans, self._shared, self._loaded = {}, {}, set(), {}, [], set()
         self._launchers_with_out = {}
-        self.gradient_rule, self.reads_outputs, self.example_function, self.takes_bfloat16 = None, False, None, False
+        self.gradient_rule, self.reads_outputs, self.example_function = None, False, None
+        self.takes_bfloat16 = self.keeps_bfloat16 = False
         names = like if isinstance(like, tuple) else (like,) if like else self.updates
         if unknown := [name for name in names if name not in self.inputs]:
             raise TypeError(f"{self.name}: like= or updates= names {unknown[0]!r}, inputs are {', '.join(self.inputs)}")
@@ -177,6 +178,9 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
 
     def _inferred(self, descs, attrs):
         try:
+            # A call with bfloat16 beside wider numbers is one on copies in float32; an update steps in its own type.
+            if is_mixture(descs) and not (self.updates or self.keeps_bfloat16):
+                descs = wide_descs(descs)
             return self.infer_function(*descs, **attrs)
         except DTypeError:
             wide = wide_descs(descs)

@@ -39,6 +39,12 @@ def takes_bfloat16(*operators):
         TAKES_BFLOAT16.add(op.name)
 
 
+def keeps_bfloat16(*operators):
+    """Declare that results keep the type of an input of bfloat16, beside others of wider numbers."""
+    for op in operators:
+        op.keeps_bfloat16 = True
+
+
 def holds_bfloat16(inputs):
     """Whether an input is an array or a tensor of bfloat16, or holds one."""
     return any(is_of_bfloat16(numbers_in(x)) for x in inputs)
