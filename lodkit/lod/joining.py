@@ -1,6 +1,6 @@
 """Sequences of one kind, joined by one call of their library; what is not of one kind is read sequence by sequence.
 
-Nothing here explains. Where NumPy or PyTorch raises, or a pass cannot tell that reading one by one gives the same,
+Where NumPy or PyTorch raises, or a pass cannot tell that reading one by one gives the same,
 ``join_sequences`` gives None.
 """
 
@@ -12,8 +12,10 @@ from operator import not_
 
 import numpy as np
 
+from ..arrays import MAX_INT64
 from ..arrays.objects import NUMBERS
 from ..arrays.tensors import contiguous_sizes
+from ..base.errors import DTypeError
 
 LISTS = frozenset((list, tuple))
 
@@ -46,7 +48,8 @@ def _join_arrays(arrays):
     lengths = count_parts(arrays)
     empty = [arrays[i] for i in np.flatnonzero(lengths == 0).tolist()]
     given = list(compress(arrays, lengths.tolist())) if empty else arrays
-    values = np.concatenate(given)
+    # Of several types the slow way refuses those that lose integers.
+    values = np.concatenate(given, dtype=given[0].dtype, casting="no")
     # Empty arrays decide no type, but NumPy has not seen their items.
     found = {(array.shape[1:], array.dtype.hasobject) for array in (*empty, values)}
     return (values, lengths) if found == {(values.shape[1:], False)} else None
@@ -57,7 +60,10 @@ def _join_tensors(tensors):
     if not tensors[0].ndim or not tensors[0].is_cpu:
         return None
     sizes = contiguous_sizes(tensors)
-    values = sys.modules["torch"].cat(list(compress(tensors, sizes)))
+    given = list(compress(tensors, sizes))
+    if len({tensor.dtype for tensor in given}) > 1:
+        return None
+    values = sys.modules["torch"].cat(given)
     item = values.shape[1:]
     # Empty tensors decide no type, but PyTorch has not seen their items.
     looked_at = (*compress(tensors, map(not_, sizes)), values)
@@ -74,6 +80,36 @@ def _join_numbers(lists):
     values = np.asarray(numbers)
     # Integers beyond int64 have other types, list by list.
     return (values, count_parts(lists)) if values.dtype == kind else None
+
+
+def concatenate_exactly(arrays, what):
+    """Concatenate arrays in the type that they have in common; DTypeError where it rounds integers.
+
+    uint64 and signed integers have uint64 or int64 in common, if that holds all of them. NumPy takes float64.
+    """
+    dtypes = {array.dtype for array in arrays}
+    if len(dtypes) == 1:
+        return np.concatenate(arrays)
+    common = np.result_type(*dtypes)
+    if common.kind == "f" and all(dtype.kind in "iu" for dtype in dtypes):
+        low, high = min(int(x.min(initial=0)) for x in arrays), max(int(x.max(initial=0)) for x in arrays)
+        if low >= 0 or high <= MAX_INT64:
+            return np.concatenate(arrays, dtype=np.uint64 if low >= 0 else np.int64, casting="unsafe")
+    for i, array in enumerate(arrays):
+        if rounds_integers(array, common):
+            raise DTypeError(
+                f"{what}: number {i} has {array.dtype} numbers that {common} rounds, the type in common with the "
+                f"others; convert the others to {array.dtype} first, if it holds them, with .astype(np.{array.dtype})"
+            )
+    return np.concatenate(arrays)
+
+
+def rounds_integers(array, dtype):
+    """Whether an array holds an integer that is not exact in a floating type."""
+    if array.dtype.kind not in "iu" or dtype.kind != "f" or not array.size:
+        return False
+    exact = 2 << np.finfo(dtype).nmant
+    return int(array.max()) > exact or int(array.min()) < -exact
 
 
 def count_parts(parts):

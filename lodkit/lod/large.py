@@ -17,6 +17,7 @@ from ..arrays.sizes import total_size
 from ..base.binding import explain_binding, is_unbound
 from ..base.errors import DTypeError, LoDError, LodkitError, SizeError
 from ..base.tracebacks import restate, shorten
+from .joining import concatenate_exactly
 
 F = TypeVar("F", bound=Callable)
 
@@ -117,7 +118,9 @@ def joined_rows(arrays, what):
     """The rows of several arrays in one; ``what`` names them in errors."""
     total_size(map(len, arrays), f"the rows of all {what}")
     try:
-        return np.concatenate(arrays)
+        return concatenate_exactly(arrays, what)
+    except DTypeError:
+        raise
     except TypeError as error:
         types = ", ".join(sorted({str(a.dtype) for a in arrays}))
         raise DTypeError(f"{what} of the types {types} have no type in common; convert all to one") from error

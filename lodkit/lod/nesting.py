@@ -160,6 +160,9 @@ def _row_array(rows, kinds, lengths, dtype, name):
             rows = plain_rows(rows, "a row")
         if dtype is None or not kinds <= NUMBERS:
             array = refuse_objects(np.asarray(rows), name, rows, functools.partial(_place, lengths))
+            if array.dtype.kind == "f" and kinds == {int}:
+                # NumPy takes float64 for integers of which some are beyond int64.
+                array = _as_uint64(rows, name)
         return array if dtype is None else np.asarray(rows, dtype)
     except (ValueError, OverflowError, RuntimeError) as error:
         arrays = any(map(_is_rows, rows))
@@ -169,6 +172,16 @@ def _row_array(rows, kinds, lengths, dtype, name):
             else "a row is a number or an array"
         )
         raise LoDError(f"{name}: rows differ in shape or are not numbers ({error}); {hint}") from None
+
+
+def _as_uint64(rows, name):
+    """Integers of which some are beyond int64 as uint64; DTypeError if one is negative."""
+    if (low := min(rows)) < 0:
+        raise DTypeError(
+            f"{name} holds {low} and {max(rows)}, which no integer type of 64 bits has both; pass dtype=np.float64 to "
+            "round them"
+        )
+    return np.array(rows, np.uint64)
 
 
 def _place(lengths, row, *index):
