@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 
 import numpy as np
 import pytest
@@ -174,6 +175,7 @@ def test_words_with_and_without_a_dictionary():
         (pa.array([[{"a": 1}]]), "not records; pass one field"),
         (pa.array([[(1, 2.0)]], pa.map_(pa.int64(), pa.float64())), "not maps; Features.from_arrow"),
         (pa.array([[0]], pa.list_(pa.timestamp("s"))), "not dates or times; cast to int64"),
+        (pa.array([[0]], pa.list_(pa.date32())), "not dates or times; cast to int32"),
         (pa.array([[1]], pa.list_view(pa.int64())), "not list views; cast to lists"),
         (pa.array([[b"x"]]), "not bytes"),
         (pa.array([[1]], pa.list_(pa.decimal128(3, 1))), "not decimals; cast to float64"),
@@ -183,6 +185,19 @@ def test_words_with_and_without_a_dictionary():
 def test_types_that_are_no_numbers(array, text):
     with pytest.raises(DTypeError, match=text):
         LoDTensor.from_arrow(array)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.date32(), pa.date64(), pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.timestamp("s"), pa.duration("ms")],
+    ids=str,
+)
+def test_times_are_read_after_the_cast_that_is_told(kind):
+    array = pa.array([[0, 7], []], pa.list_(kind))
+    with pytest.raises(DTypeError, match=r"cast to int\d+ first") as told:
+        LoDTensor.from_arrow(array)
+    target = re.search(r"cast to (\w+) first", str(told.value))[1]
+    assert LoDTensor.from_arrow(array.cast(pa.list_(pa.type_for_alias(target)))).to_list() == [[0, 7], []]
 
 
 def test_tables():
