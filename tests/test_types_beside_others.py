@@ -109,6 +109,8 @@ CALLS = {
     "sequence_pool": lambda x: lodkit.sequence_pool(LoDTensor(x, [[1, 3]])),
     "fc": lambda x: lodkit.fc(np.ones((3, 4), np.float32), x),
     "weights": lambda x: lodkit.segment_reduce(np.ones((4, 2), np.float32), np.array([4]), x[:, 0], by="lengths"),
+    "labels": lambda x: lodkit.sigmoid_cross_entropy_with_logits(np.ones((4, 2)), x),
+    "keys": lambda x: lodkit.sequence_sort(LoDTensor(np.ones(4), [[1] * 4]), x[:, 0]),
     "ids": lambda x: lodkit.lookup_table(np.ones((4, 2)), x[:, 0]),
     "parameter": lodkit.parameter,
     "optimizer": lambda x: lodkit.optim.SGD({"w": x}, lr=0.1),

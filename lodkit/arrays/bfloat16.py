@@ -78,6 +78,11 @@ def is_floating(dtype):
     return (dtype.kind == "f" and dtype.itemsize > 1) or is_bfloat16(dtype)
 
 
+def is_plain(dtype):
+    """Whether numbers of a type are floats, integers or bool of NumPy: e5m2 of ml_dtypes has the kind of floats."""
+    return dtype.kind in "fiub" and (dtype.kind != "f" or dtype.itemsize > 1)
+
+
 def compute_dtype(dtype):
     """The type that numbers of a type are computed in: float32 for float16 and bfloat16, else that type."""
     return _FLOAT32 if is_half(dtype) else dtype

@@ -8,7 +8,7 @@ import typing
 
 import numpy as np
 
-from ...arrays import BFLOAT16, bfloat16_dtype, is_array, is_bfloat16, is_floating, native, to_device
+from ...arrays import BFLOAT16, bfloat16_dtype, is_array, is_bfloat16, is_plain, native, to_device
 from ...arrays.bfloat16 import widen
 from ...arrays.tensors import check_storage, is_tensor, numbers_of
 from ...base.errors import DTypeError
@@ -73,7 +73,7 @@ def pack(name, value, arrays):
         parts = {part: x._whole() if isinstance(x, LoDTensor) else x for part, x in parts}
         names = value.names and [value.names.__name__, {k: int(v) for k, v in value.names.__members__.items()}]
         return {"features": {p: pack(_child_key(name, p), x, arrays) for p, x in parts.items()}, "names": names}
-    if isinstance(value, np.generic) and _has_numbers(value.dtype):
+    if isinstance(value, np.generic) and is_plain(value.dtype):
         plain = value.item()
         # Python has no number that holds a longdouble.
         if isinstance(plain, np.generic):
@@ -127,13 +127,9 @@ def _array(name, value):
     array = np.asarray(to_device(value, "cpu"))
     if is_bfloat16(array.dtype):
         return BFloat16(array.astype(native(array.dtype), copy=False).view(np.uint16))
-    if not _has_numbers(array.dtype) and not is_float8(array.dtype):
+    if not is_plain(array.dtype) and not is_float8(array.dtype):
         raise DTypeError(f"{name}: save takes arrays of numbers or booleans, not {array.dtype}; {_remedy(array.dtype)}")
     return array
-
-
-def _has_numbers(dtype):
-    return dtype.kind in "iub" or is_floating(dtype)
 
 
 def _remedy(dtype):
