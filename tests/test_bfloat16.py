@@ -140,6 +140,15 @@ def test_casts(dtype):
     assert rows.dtype == dtype
 
 
+def test_a_cast_from_float64_rounds_twice():
+    """A little above the middle of two numbers of bfloat16, and in float32 the middle."""
+    x = np.repeat(1 + 2.0**-8 + 2.0**-30, 2000)
+    for numbers in (x, x[:3]):
+        found = lodkit.cast(numbers, dtype="bfloat16")
+        assert (found == numbers.astype(HALF)).all()
+        assert (found.astype(np.float64) == 1).all()
+
+
 def test_other_byte_order_strides_and_lists_of_rows():
     table = numbers(9, 4)
     ids = LoDTensor(np.array([1, 1, 5]), [[2, 1]])

@@ -67,7 +67,7 @@ class Other:
         (
             lambda: lodkit.lookup_table(TABLE, [np.datetime64(1, "D")]),
             lodkit.DTypeError,
-            "not datetime64[D]; pass np.asarray(ids).astype(np.int64)",
+            "not datetime64[D]; convert with .astype(np.int64), a list with np.asarray(ids).astype(np.int64)",
         ),
         (lambda: lodkit.relu(np.ones(2, [("a", float)])), lodkit.DTypeError, "pass one field, x['name']"),
         (lambda: LoDTensor([10**5000, 1]), lodkit.DTypeError, "holds an integer of 16610 bits at [0], which 64 bits"),

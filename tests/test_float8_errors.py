@@ -49,6 +49,11 @@ WORDS = ROWS.values
             lodkit.DTypeError,
             "scale takes float16, .* not int64",
         ),
+        (
+            lambda: lodkit.PackedRows(WORDS, "float8_e5m2", np.ones(6, np.int64)),
+            lodkit.DTypeError,
+            r"scale takes float16, .* not int64; convert with \.astype\(np\.float64\)",
+        ),
         (lambda: lodkit.quantized_lookup_table(ROWS, np.array([0.5])), lodkit.DTypeError, "ids"),
         (lambda: lodkit.quantized_lookup_table(ROWS, [0, 6]), lodkit.RowIndexError, r"ids\[1\] = 6"),
         (lambda: lodkit.quantized_lookup_table(ROWS, [-1]), lodkit.RowIndexError, r"ids\[0\] = -1"),

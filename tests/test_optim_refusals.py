@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from test_optim import HEIGHT, WIDTH, gradients, operator_steps, table
@@ -37,6 +39,22 @@ from lodkit.optim import SGD, Adagrad, Adam, RMSprop
 def test_bad_settings(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_a_tensor_is_told_what_shares_its_memory():
+    torch = pytest.importorskip("torch")
+    for kind in (torch.float32, torch.float16, torch.bfloat16):
+        w = torch.ones(3, 2, dtype=kind, requires_grad=True)
+        with pytest.raises(TypeError, match=r"params\['w'\] is a tensor; pass \S+, which shares") as told:
+            SGD({"w": w}, lr=1.0)
+        names = {"torch": torch, "w": w}
+        if kind is torch.bfloat16:
+            names["ml_dtypes"] = pytest.importorskip("ml_dtypes")
+        param = eval(re.search(r"pass (\S+), which", str(told.value))[1], names)
+        SGD({"w": param}, lr=0.5).step({"w": np.ones_like(param)})
+        assert w.tolist() == [[0.5, 0.5]] * 3
+    with pytest.raises(lodkit.DTypeError, match=r"w is torch\.float8_e5m2; .* convert with \.float\(\)"):
+        SGD({"w": torch.ones(3).to(torch.float8_e5m2)}, lr=1.0)
 
 
 def test_settings_are_those_of_groups():

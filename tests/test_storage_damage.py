@@ -129,7 +129,7 @@ FORGED = {
         "ends at 16",
     ),
     "surplus": ("safetensors", safetensors_of(entry(), bytes(17)), "arrays take 16 bytes"),
-    "dtype": ("safetensors", safetensors_of(entry((16,), dtype="F8_E4M3"), bytes(16)), "NumPy lacks"),
+    "dtype": ("safetensors", safetensors_of(entry((16,), dtype="F4"), bytes(16)), "NumPy lacks"),
     "missing array": ("safetensors", saying({"dict": {"a": {"array": "b"}}}), "b is missing"),
 }
 

@@ -31,7 +31,6 @@ FORMS = {
     "other": rf"convert the \S+ (?:array )?(?:whole numbers )?with \.astype\({TARGET}",
     "cast": rf"convert (?:whole numbers )?with \.astype\({TARGET}",
     "text": rf"convert text of numbers with np\.asarray\([\w.\[\]]+, {TARGET}",
-    "times": rf"pass np\.asarray\([\w.\[\]]+\)\.astype\({TARGET}",
     "complex": rf"pass np\.real\([\w.\[\]]+\)\.astype\({TARGET}",
     "objects": rf"convert integers with \.astype\({TARGET}",
     "field": r"pass one field, x\[",
@@ -225,7 +224,7 @@ def test_a_sum_after_the_remedy_is_the_true_one(rows, target, total):
     message = str(told.value)
     assert f"np.{target})" in message
     form = next(form for form, text in FORMS.items() if re.search(text, message))
-    made = rows.astype(target) if form in ("cast", "times") else remedied(rows, message, form, target)
+    made = rows.astype(target) if form == "cast" else remedied(rows, message, form, target)
     assert lodkit.segment_reduce(made, np.array([2]), by="lengths").ravel().tolist() == total
 
 

@@ -1,7 +1,7 @@
 """Arrays of any device: allocation, checks, casts, transfer."""
 
 from ..base.bfloat16 import BFLOAT16, bfloat16_dtype, dtype_named, is_bfloat16, name_of_dtype
-from .bfloat16 import compute_dtype, is_floating, is_half, to_dtype
+from .bfloat16 import compute_dtype, is_floating, is_half, is_plain, to_dtype
 from .checks import MAX_INT64, Scalar, checker, integer, is_integer, is_number, is_scalar, to_tuple
 from .generic import (
     are_apart,

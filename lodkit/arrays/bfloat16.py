@@ -74,8 +74,13 @@ def is_half(dtype):
 
 
 def is_floating(dtype):
-    """Whether numbers of a type are floating, bfloat16 included."""
-    return dtype.kind == "f" or is_bfloat16(dtype)
+    """Whether numbers of a type are floating, bfloat16 included, float8 of ml_dtypes excluded."""
+    return (dtype.kind == "f" and dtype.itemsize > 1) or is_bfloat16(dtype)
+
+
+def is_plain(dtype):
+    """Whether numbers of a type are floats, integers or bool of NumPy: e5m2 of ml_dtypes has the kind of floats."""
+    return dtype.kind in "fiub" and (dtype.kind != "f" or dtype.itemsize > 1)
 
 
 def compute_dtype(dtype):

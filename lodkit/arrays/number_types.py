@@ -71,7 +71,13 @@ SUMMED = TypeSet(
     (*_FLOATS, *_INTEGERS, "bool"),
     gives="the type of the values, except sums and products: int64 for integers and bool, uint64 for unsigned integers",
 )
-PACKED = TypeSet("packed", "Compressed tables.", "uint8, the bytes of packed rows", ("uint8",), gives="float32")
+PACKED = TypeSet(
+    "packed",
+    "Compressed tables.",
+    "uint8, the bytes of packed rows",
+    ("uint8",),
+    gives="float32, or bfloat16 where the scale or the weights have it",
+)
 #: Operators whose kernels take the bits of bfloat16. The registry writes it.
 TAKES_BFLOAT16: set[str] = set()
 #: Operator -> what its values may be. The registry writes it.

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..base.bfloat16 import is_bfloat16
 from ..base.errors import DTypeError
-from ..base.float8 import FLOAT8_REMEDY, float8_of
-from .remedies import TEXT, cast_to
+from ..base.float8 import FLOAT8_REMEDY, float8_of, is_float8
+from .remedies import TEXT, cast_to, kind_of_numbers
 
 OBJECTS = "OSTU"  # kinds of dtype
 #: Types of numbers in lists: a list of these alone holds no arrays, tensors or objects.
@@ -25,7 +25,7 @@ def remedy_of(dtype, floating=False):
 
     Integers become int64 where that is taken, and else floats that hold 32 bits of them, which float32 does not.
     """
-    kind, short = dtype.kind, dtype.itemsize <= 2
+    kind, short = kind_of_numbers(dtype), dtype.itemsize <= 2
     if is_bfloat16(dtype):
         return "convert with lodkit.cast(x, dtype='float32')"
     if float8_of(dtype):
@@ -33,7 +33,7 @@ def remedy_of(dtype, floating=False):
     if kind in TEXT:
         return f"{cast_to(np.float64, of=dtype)}, or make ids of words: lodkit.vocabulary(texts)(texts)"
     if floating or kind in "fcV":
-        return cast_to(np.float32 if kind in "biu" and short else np.float64, of=dtype)
+        return cast_to(np.float32 if short else np.float64, of=dtype)
     if kind == "O":
         return "convert integers with .astype(np.int64), other numbers with .astype(np.float64)"
     rounded = "; larger numbers with .astype(np.float64), which rounds them" if dtype == np.uint64 else ""
@@ -66,8 +66,9 @@ def refuse_objects(array, name, given=None, place=_place):
 
 def refuse_no_numbers(array, name):
     """Return ``array``; DTypeError that says what to do if it holds text, Python objects or records of fields."""
-    if array.dtype.kind == "V":
-        raise DTypeError(f"{name} holds records of type {array.dtype}; {cast_to(np.float64, of=array.dtype)}")
+    if array.dtype.kind == "V" or is_float8(array.dtype):
+        what = "records" if array.dtype.names else "numbers"
+        raise DTypeError(f"{name} holds {what} of type {array.dtype}; {remedy_of(array.dtype)}")
     return refuse_objects(array, name)
 
 

@@ -9,11 +9,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ..base.bfloat16 import is_bfloat16
 from ..base.errors import DTypeError
 
 Wanted: TypeAlias = Literal["array", "LoDTensor", "SelectedRows"]
 WORDS = "vocab({}), with vocab = lodkit.vocabulary({})"
-TEXT = ("S", "U", "T")  # kinds of dtype
+TEXT, TIMES = ("S", "U", "T"), ("m", "M")  # kinds of dtype
 NOTHING = "pass a NumPy array, a tensor of PyTorch, a CUDA array or a list of numbers"
 
 
@@ -53,14 +54,19 @@ def cast_to(dtype, given="x", of=None, which=""):
     Whatever holds them: lists have no ``astype``, and tensors call it ``to``. ``given`` is their name, ``which`` says
     of several arrays which to convert.
     """
-    name, kind = np.dtype(dtype).name, getattr(of, "kind", "")
+    name, kind = np.dtype(dtype).name, kind_of_numbers(of)
     given = given if re.fullmatch(r"[\w.\[\]]+", given) else "x"
     if kind == "V":
-        return "pass one field, x['name']"
+        if of.names:
+            return "pass one field, x['name'], of a LoDTensor x.with_values(x.values['name'])"
+        return "pass x.view(dtype), of a LoDTensor x.with_values(x.values.view(dtype)), with the type of the numbers"
     if kind == "c":
-        return f"pass np.real({given}).astype(np.{name}), the real parts, or np.abs({given}).astype(np.{name})"
-    if kind in "mM" and kind:
-        return f"pass np.asarray({given}).astype(np.{name})"
+        return (
+            f"pass np.real({given}).astype(np.{name}), the real parts, or np.abs({given}).astype(np.{name}), "
+            "of a LoDTensor x.with_values(np.real(x.values))"
+        )
+    if kind in TIMES:
+        return f"convert {which}with .astype(np.{name}), a list with np.asarray({given}).astype(np.{name})"
     if kind in TEXT:
         return f"convert text of numbers with np.asarray({given}, np.{name})"
     whole = "whole numbers " if kind == "f" and np.dtype(dtype).kind in "iu" else ""
@@ -68,7 +74,18 @@ def cast_to(dtype, given="x", of=None, which=""):
         f"convert {which}{whole}with .astype(np.{name}), a tensor with .to(torch.{name}), "
         f"a list with np.asarray({given}, np.{name})"
     )
-    return f"{cast}, if all are below 2**63" if of == np.uint64 and np.dtype(dtype).kind == "i" else cast
+    return f"{cast}, if all are below 2**63" if _is_uint64(of) and np.dtype(dtype).kind == "i" else cast
+
+
+def kind_of_numbers(dtype):
+    """The kind of a type; of those of ml_dtypes, whose kinds are others, "f" or "i"; an empty text of no type."""
+    if getattr(dtype, "kind", "") != "V" or dtype.type is np.void:
+        return "f" if is_bfloat16(dtype) else getattr(dtype, "kind", "")
+    return "i" if "int" in dtype.name else "f"
+
+
+def _is_uint64(dtype):
+    return getattr(dtype, "kind", "") == "u" and dtype.itemsize == 8
 
 
 def mixed_types(what, of, other, wanted):
@@ -78,25 +95,53 @@ def mixed_types(what, of, other, wanted):
 
 def _match_types(of, wanted):
     """Say how an array of type ``of`` and one of type ``wanted`` get one type that holds the numbers of both."""
-    if getattr(wanted, "kind", "f") not in "biuf":
+    kinds = kind_of_numbers(of), kind_of_numbers(wanted)
+    if kinds[1] not in ("", *"biuf", *TIMES):
         return f"of the {wanted}: {cast_to(np.float64, of=wanted)}"
+    if kinds[0] in TIMES and kinds[1] in TIMES:
+        return _match_units(of, wanted)
     common = _common_type(of, wanted)
     if common == wanted:
         return cast_to(common, of=of)
-    return cast_to(common, which=f"the {wanted} array " if common == of else "both ")
+    if common == of:
+        return cast_to(common, of=wanted, which=f"the {wanted} array ")
+    # What is said of one type, as that numbers must be below 2**63, holds for both.
+    return cast_to(common, of=of if _is_uint64(of) else wanted if _is_uint64(wanted) else None, which="both ")
+
+
+def _match_units(of, wanted):
+    """Say how times of two units get the finer one, which holds both."""
+    try:
+        common = np.promote_types(of, wanted) if of.kind == wanted.kind else None
+    except TypeError:
+        # Years and months have no number of days.
+        common = None
+    if common is None:
+        return "no type of times holds both; pass numbers in one unit, as .astype(np.int64) gives them"
+    which = "" if common == wanted else f"the {wanted} array " if common == of else "both "
+    return f'convert {which}with .astype("{common}"), if 64 bits hold all in that unit'
 
 
 def _common_type(of, wanted):
     """The type that holds numbers of both, ``wanted`` where that rounds at most."""
-    kinds = getattr(of, "kind", "f"), getattr(wanted, "kind", "f")
+    kinds = kind_of_numbers(of) or "f", kind_of_numbers(wanted) or "f"
+    if any(kind in TIMES for kind in kinds):
+        return np.dtype(np.float64 if "f" in kinds else np.int64)
     if kinds[1] == "f" and np.dtype(wanted).itemsize <= 8:
         return wanted
+    if "u" in kinds and set(kinds) <= {"b", "u"}:
+        return np.promote_types(of, wanted)
     if kinds[0] in "biu" and kinds[1] in "biu":
-        safe = kinds[1] == "i" and np.dtype(wanted).itemsize >= 4 and np.can_cast(of, wanted)
+        safe = kinds[1] == "i" and np.dtype(wanted).itemsize >= 4 and _fits(of, wanted)
         return wanted if safe else np.dtype(np.int64)
     if kinds[0] == "f" or kinds[1] != "i":
         return np.dtype(np.float64)
-    return wanted  # text, objects, complex numbers, times
+    return wanted  # text, objects, complex numbers
+
+
+def _fits(of, wanted):
+    """Whether a type of integers holds all numbers of another one, which ml_dtypes may have in few bits."""
+    return of.kind == "V" or np.can_cast(of, wanted)
 
 
 def _text(x, wanted):

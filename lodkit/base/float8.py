@@ -47,6 +47,20 @@ def float8_of(dtype: Any) -> str | None:
     return name if name in FLOAT8 else None
 
 
+def is_float8(dtype: Any) -> bool:
+    """Return whether a type of NumPy is one of the formats of float8, of which ml_dtypes calls one floating."""
+    return dtype.itemsize == 1 and dtype.kind in "fV" and float8_of(dtype) is not None
+
+
+def float8_dtype(name: str) -> np.dtype[Any] | None:
+    """Return the type of arrays of a format, of ml_dtypes; None without that package."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return np.dtype(getattr(ml_dtypes, name))
+
+
 @functools.cache
 def numbers_of_bytes(name: str) -> np.ndarray[Any, np.dtype[np.float32]]:
     """Return the 256 numbers of a format, in the order of their bytes."""

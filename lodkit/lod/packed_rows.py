@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 
-from ..arrays import device_of, holds_rows, is_number, to_device
+from ..arrays import check_values, device_of, dtype_of, holds_rows, is_number, to_device
 from ..base.errors import DTypeError, ShapeMismatchError
 from ..base.float8 import FLOAT8, float8_of
 from ..base.loading import public
@@ -106,7 +106,7 @@ class PackedRows:
     Raises
     ------
     DTypeError
-        The values are no bytes.
+        The values are no bytes, or the scale is an array of integers.
     ShapeMismatchError
         The rows have no room for a scale and a bias, or the scale fits neither the table nor its rows.
 
@@ -148,6 +148,8 @@ class PackedRows:
             scale = to_device(scale, device_of(numbers))
         elif scale is not None and not holds_rows(scale):
             raise TypeError(f"scale must be a number or an array of numbers, got {type(scale).__name__}")
+        elif scale is not None:
+            check_values(dtype_of(scale), "scale", floating=True, bfloat16=True)
         check_scale(scale, shape[:-1], bits)
         self._values, self._bits, self._scale = values, bits if bits in FLOAT8 else int(bits), scale
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import FLOATING, cast_to, check_gradient, check_same_type, check_values, native
+from ..arrays import FLOATING, cast_to, check_gradient, check_same_type, check_values, is_plain, native
 from ..base.errors import DTypeError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
@@ -27,7 +27,7 @@ def check_logits(logits, labels, grad=None):
         raise ShapeMismatchError(
             f"{name}: labels have shape {tuple(labels.shape)}, logits {tuple(logits.shape)}; pass a label per logit"
         )
-    if labels.dtype.kind not in "fiub":
+    if not is_plain(labels.dtype):
         raise DTypeError(
             f"{name}: labels are numbers from 0 to 1, not {labels.dtype}; {cast_to(np.float64, of=labels.dtype)}"
         )

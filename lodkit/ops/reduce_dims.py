@@ -38,6 +38,7 @@ def split_dims(shape, where, num_dims):
 
 def check_columns(data, weights, lengths, where, num_dims, reduce):
     """Check weights, one per row, and lengths, one per column. Returns rows, columns and the kept dimensions."""
+    result_dtype(data.dtype, reduce, may_ask=False)
     reduced, kept = split_dims(data.shape, where, num_dims)
     rows, columns = math.prod(reduced), math.prod(kept)
     if weights is not None:
@@ -120,7 +121,7 @@ def reduce_dims(
 @reduce_dims.infer_rule
 def _(data, weights=None, lengths=None, *, reduce="sum", where="front", num_dims=1):
     kept = split_dims(data.dims, where, num_dims)[1]
-    return data.but(dims=tuple(kept), dtype=result_dtype(data.dtype, reduce), lod_level=0)
+    return data.but(dims=tuple(kept), dtype=result_dtype(data.dtype, reduce, may_ask=False), lod_level=0)
 
 
 @reduce_dims.gradient(reads_outputs=True)

@@ -19,9 +19,11 @@ from ..arrays import (
     is_floating,
     is_integer,
     may_share_memory,
+    mixed_types,
     one_device,
     writable,
 )
+from ..arrays.objects import remedy_of
 from ..base.errors import DTypeError, LodkitError, OutputError, ShapeMismatchError
 from ..lod import SelectedRows
 from ..ops.shared.updates import check_clipping, check_mask, check_merged, check_rounding, check_whole, one_number
@@ -177,9 +179,15 @@ def _check_touched(op, attrs):
 def check_param(name, param):
     """Refuse what cannot be updated in place under this name."""
     if is_cpu_tensor(param):
+        if "float8" in str(param.dtype):
+            raise DTypeError(f"{name} is {param.dtype}; an optimizer updates floating numbers; convert with .float()")
+        array = f"{name}.detach().numpy()"
+        # NumPy lacks the type.
+        if str(param.dtype) == "torch.bfloat16":
+            array = f"{name}.detach().view(torch.int16).numpy().view(ml_dtypes.bfloat16)"
         raise TypeError(
-            f"params[{name!r}] is a tensor; pass {name}.detach().numpy(), which shares its memory, or optimise a "
-            "module's parameters by lodkit.interop.torch"
+            f"params[{name!r}] is a tensor; pass {array}, which shares its memory, or optimise a module's parameters "
+            "by lodkit.interop.torch.optim"
         )
     if not isinstance(name, str) or not is_array(param):
         raise TypeError(f"params[{name!r}] must be an array by a string, got {type(param).__name__}")
@@ -191,7 +199,8 @@ def check_param(name, param):
             "with that"
         )
     if not is_floating(dtype_of(param)):
-        raise DTypeError(f"{name} is {dtype_of(param)}; an optimizer updates floating numbers")
+        remedy = remedy_of(dtype_of(param), floating=True)
+        raise DTypeError(f"{name} is {dtype_of(param)}; an optimizer updates floating numbers; {remedy}")
     if isinstance(param, np.ndarray):
         writable(param, name)
 
@@ -229,7 +238,7 @@ def check_gradient(op, group, name, param, grad, states, attrs):
             f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
         )
     if dtype_of(value) != dtype_of(param) and not (MASTER in states and dtype_of(value) == np.float32):
-        raise DTypeError(f"{name}: the gradient is {grad.dtype}, the parameter {param.dtype}; convert one")
+        raise mixed_types(f"{name}: the gradient", dtype_of(value), "the parameter", dtype_of(param))
     if group["states"] == "touched" and not sparse:
         raise TypeError(f'{name}: states="touched" takes SelectedRows, a dense gradient touches every row')
     if sparse and attrs.get("mask") is None and op.definition.optimizer.spreads({**op.defaults, **attrs}):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -93,20 +95,38 @@ def test_extremes_and_ends_are_those_of_awkward_and_polars(column):
         assert out.take(some).to_pylist() == ak.to_list(awkward[some]) == polars[some].to_list()
 
 
-def test_sums_are_those_of_awkward(column):
-    """In int64, of unsigned ones in uint64, as NumPy has it; Polars adds small integers up in types of its own."""
+#: What Polars adds small integers and flags up in; others in their own type, where awkward has 64 bits.
+POLARS = {"int8": "int64", "int16": "int64", "uint8": "int64", "uint16": "int64", "bool": "uint32"}
+SOME = [0, 2, 3]  # sequences that are not empty
+
+
+def test_sums_are_those_of_awkward_and_polars(column):
+    """In int64, of unsigned ones in uint64, as NumPy and awkward have it; Polars' are of types of its own."""
     dtype, arrow = column
-    x, lists = LoDTensor.from_arrow(arrow), awkward_of(arrow)
+    x, lists, series = LoDTensor.from_arrow(arrow), awkward_of(arrow), pl.Series(arrow)
     wide = "uint64" if dtype.startswith("u") else "int64"
     for pool, function in (("sum", ak.sum), ("prod", ak.prod)):
         out, expected = lodkit.sequence_pool(x, pool=pool), ak.to_numpy(function(lists, axis=1))
-        assert out.dtype == wide
-        np.testing.assert_array_equal(out[[0, 2, 3]], expected.astype(wide)[[0, 2, 3]])
-    means = lodkit.sequence_pool(x, pool="mean", dtype="float64")
-    np.testing.assert_allclose(means[[0, 2, 3]], ak.to_numpy(ak.mean(lists, axis=1))[[0, 2, 3]], atol=1e3)
-    if dtype not in ("int64", "uint64"):  # where sums wrap, Polars' wrap too
-        exact = [sum(map(int, part)) for part in lists_of(dtype)]
-        assert lodkit.sequence_pool(x).tolist() == exact
+        assert (out.dtype, expected.dtype) == (wide, wide)
+        np.testing.assert_array_equal(out[SOME], expected[SOME])
+    out, theirs = lodkit.sequence_pool(x), series.list.sum().to_numpy()
+    assert theirs.dtype == POLARS.get(dtype, dtype)
+    # Sums of 32 bits wrap in Polars, those of 64 bits everywhere.
+    assert out.astype(theirs.dtype)[SOME].tolist() == theirs[SOME].tolist()
+    exact = [sum(map(int, part)) for part in lists_of(dtype)]
+    bits = 64 if dtype in ("int64", "uint64") else None
+    assert [n % 2**bits if bits else n for n in map(int, out)] == [n % 2**bits if bits else n for n in exact]
+
+
+def test_means_are_exact_fractions_rounded(column):
+    """Numbers of 64 bits are rounded first: the largest one by 1, so that a mean of three is off by a third."""
+    dtype, arrow = column
+    x, lists, series = LoDTensor.from_arrow(arrow), awkward_of(arrow), pl.Series(arrow)
+    means = lodkit.sequence_pool(x, pool="mean", dtype="float64")[SOME]
+    exact = [float(Fraction(sum(map(int, part)), len(part))) for part in lists_of(dtype) if part]
+    off = 0.4 if dtype in ("int64", "uint64") else 0.0
+    for expected in (exact, ak.to_numpy(ak.mean(lists, axis=1))[SOME], series.list.mean()[SOME].to_numpy()):
+        np.testing.assert_allclose(means, expected, rtol=4e-16, atol=off)
 
 
 def test_counts_of_flags(column):

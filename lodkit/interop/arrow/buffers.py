@@ -22,6 +22,8 @@ _KINDS = {
     b"+v": ("list views", "cast to lists, pyarrow.list_(...), first"),
     b"+u": ("unions", "pass one of their fields"),
     b"+r": ("runs", "decode them first, pyarrow.compute.run_end_decode"),
+    **dict.fromkeys((b"tdD", b"tts", b"ttm"), ("dates or times", "cast to int32 first")),
+    b"ti": ("intervals", "convert them to numbers first"),
     b"t": ("dates or times", "cast to int64 first"),
     b"d": ("decimals", "cast to float64 first"),
 }

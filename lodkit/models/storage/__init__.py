@@ -49,7 +49,8 @@ def save(path: str | os.PathLike[str], values: Any) -> None:
     ``batch/lod0``, ``batch/lod1`` ..., outermost first. SelectedRows have ``grad/rows`` and ``grad/value``. Features
     have ``x/lengths``, ``x/keys``, ``x/values_lengths``, ``x/values`` and ``x/map_keys``. A value that is not in a
     dictionary has the same names without a key: ``values``, ``lod0``. Tensors are saved as arrays, without their
-    gradients. A .safetensors file holds bfloat16, also of arrays of ml_dtypes; an .npz file holds it as float32.
+    gradients. A .safetensors file holds bfloat16, also of arrays of ml_dtypes; an .npz file holds it as float32. A
+    .safetensors file holds arrays of ml_dtypes in float8_e4m3fn and float8_e5m2; an .npz file has no such type.
 
     Examples
     --------
@@ -78,6 +79,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     """Load what ``save`` wrote. Load a file by another program as a dictionary of its arrays.
 
     Arrays come back as NumPy arrays: bfloat16 as ml_dtypes.bfloat16, or without that package as float32, exactly.
+    Arrays in float8 need that package.
     Nothing is unpickled, and no memory is allocated for sizes that the file declares but does not have. Compressed
     arrays that would take more than 256 MiB, and 100 times the size of the file, raise.
 

@@ -11,6 +11,8 @@ import zlib
 
 import numpy as np
 
+from ...base.errors import DTypeError
+from ...base.float8 import float8_of
 from .checks import check_room, encode_name, name_size_errors, shorten_name
 from .packing import BFloat16
 from .reading import StorageError, bytes_of, check_dimensions, check_text, read_array, write_array
@@ -32,6 +34,11 @@ def check(arrays):
             raise ValueError(
                 f"{shorten_name(name)} is a name of {size} bytes with .npy, more than the {MAX_NAME_BYTES} of an .npz; "
                 "give shorter keys, or save a .safetensors"
+            )
+        if not isinstance(array, BFloat16) and (kind := float8_of(array.dtype)):
+            raise DTypeError(
+                f"{name}: an .npz has no {kind}; save a .safetensors, or x.astype(np.float32), or of a table "
+                "lodkit.PackedRows(x)"
             )
         check_room(name, *_to_stored(array))
 

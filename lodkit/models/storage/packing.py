@@ -8,10 +8,11 @@ import typing
 
 import numpy as np
 
-from ...arrays import BFLOAT16, bfloat16_dtype, is_array, is_bfloat16, native, to_device
+from ...arrays import BFLOAT16, bfloat16_dtype, is_array, is_bfloat16, is_plain, native, to_device
 from ...arrays.bfloat16 import widen
 from ...arrays.tensors import check_storage, is_tensor, numbers_of
 from ...base.errors import DTypeError
+from ...base.float8 import is_float8
 from ...lod import LoDTensor, SelectedRows
 from ...lod.batching import Batch
 from ...lod.packed_rows import PackedRows
@@ -24,7 +25,6 @@ MOST_BITS = 14_000  # of an integer: Python reads texts of 4300 digits, unless i
 NO_NUMBERS = {
     "c": "save real and imaginary parts, x.real and x.imag",
     **dict.fromkeys("mM", "save numbers, x.astype(np.int64)"),
-    "V": "save field by field, x['name']",
 }
 FEATURES = ("lengths", "keys", "values_lengths", "values", "map_keys")
 
@@ -73,7 +73,7 @@ def pack(name, value, arrays):
         parts = {part: x._whole() if isinstance(x, LoDTensor) else x for part, x in parts}
         names = value.names and [value.names.__name__, {k: int(v) for k, v in value.names.__members__.items()}]
         return {"features": {p: pack(_child_key(name, p), x, arrays) for p, x in parts.items()}, "names": names}
-    if isinstance(value, np.generic) and value.dtype.kind in "fiub":
+    if isinstance(value, np.generic) and is_plain(value.dtype):
         plain = value.item()
         # Python has no number that holds a longdouble.
         if isinstance(plain, np.generic):
@@ -127,10 +127,20 @@ def _array(name, value):
     array = np.asarray(to_device(value, "cpu"))
     if is_bfloat16(array.dtype):
         return BFloat16(array.astype(native(array.dtype), copy=False).view(np.uint16))
-    if array.dtype.kind not in "fiub":
-        remedy = NO_NUMBERS.get(array.dtype.kind) or "save words as ids: lodkit.vocabulary(words)"
-        raise DTypeError(f"{name}: save takes arrays of numbers or booleans, not {array.dtype}; {remedy}")
+    if not is_plain(array.dtype) and not is_float8(array.dtype):
+        raise DTypeError(f"{name}: save takes arrays of numbers or booleans, not {array.dtype}; {_remedy(array.dtype)}")
     return array
+
+
+def _remedy(dtype):
+    """Say what to save in place of an array of a type that files do not hold."""
+    if dtype.kind == "V" and dtype.names:
+        return "save field by field, x['name']"
+    if dtype.kind == "V" and dtype.type is np.void:
+        return "save its bytes, x.view(np.uint8)"
+    if dtype.kind == "V":
+        return "save numbers, x.astype(np.float32), or the bytes, x.view(np.uint8)"
+    return NO_NUMBERS.get(dtype.kind, "save words as ids: lodkit.vocabulary(words)")
 
 
 def unpack(value, arrays):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...arrays.objects import remedy_of
 from ...base.errors import DTypeError
+from ...base.float8 import float8_dtype, float8_of
 from .checks import check_room, encode_name, name_size_errors
 from .packing import BFloat16
 from .reading import StorageError, check_dimensions, write_array
@@ -18,6 +19,8 @@ ALIGNMENT = 64
 _CODES = "BOOL ? U8 u1 I8 i1 U16 <u2 I16 <i2 U32 <u4 I32 <i4 U64 <u8 I64 <i8 F16 <f2 F32 <f4 F64 <f8 C64 <c8 BF16 <u2"
 DTYPES = dict(zip(_CODES.split()[::2], map(np.dtype, _CODES.split()[1::2]), strict=True))
 NAMES = {dtype: name for name, dtype in DTYPES.items() if name != "BF16"}
+FLOAT8_NAMES = {"F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
+DTYPES |= dict.fromkeys(FLOAT8_NAMES, np.dtype(np.uint8))
 
 
 def check(arrays):
@@ -25,7 +28,7 @@ def check(arrays):
     for name, array in arrays.items():
         if name == METADATA:
             raise ValueError(f"{METADATA!r} is no key of the outermost dictionary: the file keeps it; rename it")
-        if not isinstance(array, BFloat16) and array.dtype.newbyteorder("<") not in NAMES:
+        if _code(array) is None:
             raise DTypeError(f"{name}: safetensors has no {array.dtype}; {remedy_of(array.dtype)}, or save an .npz")
         encode_name(name)
         check_room(name, _bits(array), _little(_bits(array)))
@@ -33,13 +36,12 @@ def check(arrays):
 
 def write(file, arrays, meta_name, meta, advance):
     header, data, end = {METADATA: {meta_name: meta}}, [], 0
-    parts = [(name, a, "BF16") if isinstance(a, BFloat16) else (name, a, None) for name, a in arrays.items()]
     # In this order all of them stay aligned.
-    for name, array, kind in sorted(parts, key=lambda part: -_bits(part[1]).itemsize):
-        array = _bits(array)
+    for name, array in sorted(arrays.items(), key=lambda part: -_bits(part[1]).itemsize):
+        code, array = _code(array), _bits(array)
         start, end = end, end + array.nbytes
         data.append((name, array, _little(array)))
-        header[name] = {"dtype": kind or NAMES[_little(array)], "shape": [*array.shape], "data_offsets": [start, end]}
+        header[name] = {"dtype": code, "shape": [*array.shape], "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     file.write(len(text).to_bytes(8, "little") + text)
@@ -60,6 +62,8 @@ def read(source, meta_name):
         dtype, shape, (start, end) = DTYPES.get(entry["dtype"]), tuple(entry["shape"]), entry["data_offsets"]
         if dtype is None:
             raise StorageError(f"{name} has dtype {entry['dtype']}, which NumPy lacks")
+        if entry["dtype"] in FLOAT8_NAMES and float8_dtype(FLOAT8_NAMES[entry["dtype"]]) is None:
+            raise StorageError(f"{name} has dtype {entry['dtype']}, which NumPy lacks; pip install ml_dtypes reads it")
         check_dimensions(name, shape)
         if not all(type(n) is int and n >= 0 for n in (*shape, start, end)):
             raise StorageError(f"{name} has shape {shape} and offsets {start, end}, which must be integers from 0")
@@ -72,6 +76,8 @@ def read(source, meta_name):
         arrays[name] = source.array(name, DTYPES[entry["dtype"]], tuple(entry["shape"]), base + start)
         if entry["dtype"] == "BF16":
             arrays[name] = BFloat16(arrays[name]).array()
+        if entry["dtype"] in FLOAT8_NAMES:
+            arrays[name] = arrays[name].view(float8_dtype(FLOAT8_NAMES[entry["dtype"]]))
     return arrays, metadata.get(meta_name)
 
 
@@ -91,5 +97,15 @@ def _little(array):
     return array.dtype.newbyteorder("<")
 
 
+def _code(array):
+    """The name of an array's type in the header; None of one that the format does not know."""
+    if isinstance(array, BFloat16):
+        return "BF16"
+    kind = float8_of(array.dtype)
+    return next((code for code, name in FLOAT8_NAMES.items() if name == kind), None) or NAMES.get(_little(array))
+
+
 def _bits(array):
-    return array.bits if isinstance(array, BFloat16) else array
+    if isinstance(array, BFloat16):
+        return array.bits
+    return array.view(np.uint8) if float8_of(array.dtype) else array

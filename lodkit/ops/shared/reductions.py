@@ -82,26 +82,24 @@ ARG = {"max": np.argmax, "min": np.argmin}
 FRACTIONS = frozenset(("mean", "sqrt", "logsumexp", "logmeanexp"))
 
 
-def result_dtype(dtype, reduce, asked=None):
+def result_dtype(dtype, reduce, asked=None, *, may_ask=True):
     """Type of the result: that of the values, int64 or uint64 for sum and prod of integers.
 
-    The mean of integers, and what else has fractions, is refused unless float64 is asked for.
+    The mean of integers, and what else has fractions, is refused unless float64 is asked for. ``may_ask`` says whether
+    the operator has the attribute for that.
     """
     dtype = check_values(dtype, reduce, takes=SUMMED, bfloat16=True)
     if not is_floating(dtype) and reduce in FRACTIONS:
         if asked is None or np.dtype(asked) != np.float64:
-            raise DTypeError(
-                f"{reduce} of {dtype} values is no integer; pass dtype='float64' where the operator takes it, or "
-                f"{cast_to(np.float64)}"
-            )
+            ask = "pass dtype='float64', or " if may_ask else ""
+            raise DTypeError(f"{reduce} of {dtype} values is no integer; {ask}{cast_to(np.float64)}")
         return np.dtype(np.float64)
     if asked is not None and asked != dtype:
         # Kernels ask for more by a numpy.dtype: float32 is summed in blocks of float32.
         if not (is_half(dtype) or dtype == np.float32) or (asked == "float64" and type(asked) is str):
-            others = "float16 and bfloat16 data" if asked == "float32" else "means of integers"
-            raise DTypeError(
-                f"dtype={asked!r} is for {others}, not {dtype}; convert the result with .astype(np.{asked})"
-            )
+            means = f"mean, sqrt, logsumexp and logmeanexp of integers, not {reduce} of"
+            others = "float16 and bfloat16 data, not" if asked == "float32" else means
+            raise DTypeError(f"dtype={asked!r} is for {others} {dtype}; convert the result with .astype(np.{asked})")
         return np.dtype(asked)
     return total_dtype(dtype) if not is_floating(dtype) and reduce in ("sum", "prod") else dtype
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import check_gradient, check_values, dtype_of, integers, mixed_types, native
+from ...arrays import check_gradient, check_values, dtype_of, integers, is_plain, mixed_types, native
 from ...arrays.objects import remedy_of
 from ...base.errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError, RowIndexError, ShapeMismatchError
 from ...lod import LoDTensor, values_of
@@ -184,7 +184,7 @@ def unselectable(number, parent, position, count, level):
 def check_sort_keys(keys, count, level):
     """Check that there is one key per part to sort."""
     keys = np.asarray(keys)
-    if keys.dtype.kind not in "fiub":
+    if not is_plain(keys.dtype):
         raise DTypeError(f"sequence_sort: keys must be numbers, not {keys.dtype}; {remedy_of(keys.dtype)}")
     if keys.shape != (count,):
         what = "sequence" if level is None else "part of a sequence"
