@@ -81,3 +81,42 @@ def test_infinite_padding_stays():
     assert np.isinf(lodkit.sequence_pad(PADDED, -np.inf)[0].astype(np.float32)[0, 1])
     assert np.isinf(PADDED.to_padded(np.inf).astype(np.float32)[0, 1])
     assert np.isnan(PADDED.to_padded(np.nan).astype(np.float32)[0, 1])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: lodkit.sequence_concat(PADDED, LoDTensor(np.ones(3, np.float16), [[1, 2]])),
+        lambda: lodkit.sgd(np.ones((3, 2), HALF), np.ones((3, 2), np.float16), lr=0.1),
+        lambda: lodkit.relu(PADDED.values, out=np.ones(3, np.float16)),
+    ],
+)
+def test_an_error_says_that_float32_stands_for_bfloat16(call):
+    with pytest.raises((DTypeError, lodkit.OutputError), match=r"\(numbers of bfloat16 were read as float32\)"):
+        call()
+
+
+@pytest.mark.parametrize("number", [HALF.type(0.5), np.array([0.5], HALF)])
+def test_numbers_of_bfloat16_are_numbers(number):
+    param = np.ones((2, 1), np.float32)
+    assert lodkit.sgd(param, param.copy(), lr=number).tolist() == [[0.5], [0.5]]
+    assert lodkit.sequence_pad(PADDED, number)[0][0, 1] == 0.5
+
+
+@pytest.mark.parametrize("number", [HALF.type(0.5), np.float32(0.5)])
+def test_attributes_take_numbers_of_every_floating_type(number):
+    assert lodkit.scale(np.ones(2), scale=number).tolist() == [0.5, 0.5]
+
+
+def test_masks_have_its_ones(emulated_gpu):
+    made = lodkit.sequence_mask(np.array([1, 0, 2]), dtype="bfloat16")
+    assert made.dtype == HALF
+    np.testing.assert_array_equal(made.astype(np.float32), [[1, 0], [0, 0], [1, 1]])
+    assert lodkit.sequence_mask.infer(VarDesc.of(np.array([1])), dtype="bfloat16").dtype == HALF
+    with pytest.raises(DTypeError, match="makes no bfloat16 on a GPU"):
+        lodkit.sequence_mask(emulated_gpu.to_gpu(np.array([1])), dtype="bfloat16")
+
+
+@pytest.mark.parametrize("dtype", [HALF, HALF.type, lodkit.arrays.BFLOAT16, "bfloat16"])
+def test_a_cast_takes_every_name_of_the_type(dtype):
+    assert lodkit.cast(np.ones(2), dtype=dtype).dtype == HALF

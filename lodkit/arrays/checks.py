@@ -10,6 +10,7 @@ import typing
 
 import numpy as np
 
+from ..base.bfloat16 import is_bfloat16, name_of_dtype
 from ..base.suggesting import suggest_nearest
 from .tensors import array_of, is_cpu_tensor
 
@@ -100,10 +101,16 @@ class Check:
             for plain in (value, value[()]):
                 if self.test(plain):
                     return plain
+        if isinstance(value, np.ndarray | np.generic) and is_bfloat16(value.dtype) and value.size == 1:
+            value = float(value.astype(np.float32).item())
         if is_number(value):
             for plain in (int(value), float(value)) if is_integer(value) else (float(value),):
                 if self.test(plain):
                     return plain
+        if type(value).__module__ == "torch" or (isinstance(value, np.dtype) and is_bfloat16(value)):
+            value = name_of_dtype(value) if isinstance(value, np.dtype) else str(value).removeprefix("torch.")
+        if self.choices and isinstance(value, str) and value in self.choices:
+            return value
         if isinstance(value, type | np.dtype | str) and (name := _name_among(self.choices or (), value)):
             return name
         raise self.error(value)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base.bfloat16 import is_bfloat16, name_of_dtype
 from ..base.errors import DTypeError
+from ..base.float8 import FLOAT8, float8_of
 from .objects import id_remedy_of, remedy_of
 
 
@@ -31,16 +32,21 @@ class TypeSet:
         Types in native byte order, of one width each.
     kinds : str
         Kinds of which all types are taken, as times in any unit.
+    formats : tuple of str
+        Formats of float8 that are taken.
     gives : str
         The type of the result, in words.
     """
 
-    def __init__(self, name, meaning, words, known, kinds="", gives="the type of the values"):
+    def __init__(self, name, meaning, words, known, kinds="", formats=(), gives="the type of the values"):
         self.name, self.meaning, self.words, self.kinds, self.gives = name, meaning, words, kinds, gives
+        self.formats = formats
         self.known = frozenset(map(np.dtype, known))
 
     def __contains__(self, dtype):
-        return dtype in self.known or native(dtype) in self.known or dtype.kind in self.kinds
+        if dtype in self.known or native(dtype) in self.known or dtype.kind in self.kinds:
+            return True
+        return bool(self.formats) and float8_of(dtype) in self.formats
 
     def has_bfloat16(self):
         """Whether bfloat16 is one of these types: as bits, or copied to float32, where an operator takes no bits."""
@@ -74,8 +80,9 @@ SUMMED = TypeSet(
 PACKED = TypeSet(
     "packed",
     "Compressed tables.",
-    "uint8, the bytes of packed rows",
+    "uint8, the bytes of packed rows, or float8",
     ("uint8",),
+    formats=tuple(FLOAT8),
     gives="float32, or bfloat16 where the scale or the weights have it",
 )
 #: Operators whose kernels take the bits of bfloat16. The registry writes it.

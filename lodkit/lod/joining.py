@@ -49,7 +49,7 @@ def _join_arrays(arrays):
     empty = [arrays[i] for i in np.flatnonzero(lengths == 0).tolist()]
     given = list(compress(arrays, lengths.tolist())) if empty else arrays
     # Of several types the slow way refuses those that lose integers.
-    values = np.concatenate(given, dtype=given[0].dtype, casting="no")
+    values = np.concatenate(given, dtype=given[0].dtype.newbyteorder("="), casting="equiv")
     # Empty arrays decide no type, but NumPy has not seen their items.
     found = {(array.shape[1:], array.dtype.hasobject) for array in (*empty, values)}
     return (values, lengths) if found == {(values.shape[1:], False)} else None

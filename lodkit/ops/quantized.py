@@ -21,7 +21,7 @@ from ..arrays import (
     to_dtype,
 )
 from ..base.errors import LoDLevelError, ShapeMismatchError
-from ..base.float8 import FLOAT8, widen_bytes
+from ..base.float8 import FLOAT8, float8_of, widen_bytes
 from ..lod import LoDTensor, SelectedRows, check_bag, values_of
 from ..lod.packed_rows import CHOICES, CODE_BITS, PARAMS, Bits, check_packed, check_packed_dims, check_scale
 from ..registry import Dense, VarDesc, VarType, op, pooled_desc, takes_bfloat16
@@ -215,6 +215,7 @@ def _(rows, scale=None, *, bits=None):
 
 
 def _columns(rows, bits):
+    bits = float8_of(rows.dtype) if bits is None else bits
     if bits is None:
         raise TypeError(f"infer reads a description of bytes, which does not tell their bits; pass bits={CHOICES}")
     return check_packed_dims(rows.dims, bits)

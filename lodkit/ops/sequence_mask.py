@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import INTEGERS
+from ..arrays import INTEGERS, dtype_named, to_dtype
 from ..arrays.numpy_arrays import without_repeats
 from ..arrays.objects import id_remedy_of
 from ..base.errors import DTypeError, LoDError
@@ -17,7 +17,7 @@ from .padding import check_width
 DOCS_PAGE = "pad"
 SEARCH_WORDS = {"sequence_mask": "attention mask, padding mask, key_padding_mask, boolean mask of lengths"}
 
-MaskType = Literal["bool", "int32", "int64", "float16", "float32", "float64"]
+MaskType = Literal["bool", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
 
 
 def check_mask_lengths(lengths, max_length):
@@ -47,7 +47,7 @@ def sequence_mask(lengths: Dense, /, *, max_length: int | None = None, dtype: Ma
         From a LoDTensor, the mask is a LoDTensor of its structure.
     max_length : int, optional
         The width; the greatest length by default. Longer sequences are all data.
-    dtype : {"bool", "int32", "int64", "float16", "float32", "float64"}
+    dtype : {"bool", "int32", "int64", "float16", "bfloat16", "float32", "float64"}
         Type of the mask: True and False, or 1 and 0.
 
     Returns
@@ -67,14 +67,15 @@ def sequence_mask(lengths: Dense, /, *, max_length: int | None = None, dtype: Ma
     width = check_mask_lengths(lengths, max_length)
     # np.arange of a width beyond all memory is wrong.
     if not lengths.size:
-        return np.zeros((*lengths.shape, width), dtype)
-    return (np.arange(width) < lengths[..., None]).astype(dtype)
+        return np.zeros((*lengths.shape, width), dtype_named(dtype))
+    mask = np.arange(width) < lengths[..., None]
+    return to_dtype(mask.astype(np.float32), dtype_named(dtype)) if dtype == "bfloat16" else mask.astype(dtype)
 
 
 @sequence_mask.infer_rule
 def _(lengths, *, max_length=None, dtype="bool"):
     dims = (*lengths.dims, -1 if max_length is None else max_length)
-    return VarDesc("", lengths.type, np.dtype(dtype), dims)
+    return VarDesc("", lengths.type, dtype_named(dtype), dims)
 
 
 sequence_mask.example(lambda dtype: [((np.array([1, 2]),), {})])

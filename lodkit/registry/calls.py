@@ -17,7 +17,7 @@ from ..arrays import device_of
 from ..arrays.checks import MAX_INT64
 from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
-from ..base.errors import DTypeError
+from ..base.errors import DTypeError, OutputError
 from ..base.tracebacks import compile_function, full, restate, shorten
 from ..lod import LoDTensor, SelectedRows
 from .contract import names_in_tests, write_call
@@ -153,6 +153,8 @@ def run_in_float32(op, inputs, values, unknown, out):
     try:
         result = call_on_copies(op, inputs, attrs, out)
     except Exception as error:
+        if isinstance(error, DTypeError | OutputError) and "float32" in str(error):
+            error.args = (f"{error} (numbers of bfloat16 were read as float32)",)
         shorten(error)
         raise error from None
     if listeners.data and op._updated:

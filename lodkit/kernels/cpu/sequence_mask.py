@@ -25,8 +25,9 @@ def _mask(lengths, one, chunk, out):
 @functools.cache
 def _make_one(name):
     """A type of masks by its name, and its 1 as the kernel writes it: the bits of a half."""
-    kind = np.dtype(name)
-    return kind, np.ones(1, kind).view(np.uint16 if name == "float16" else kind)[0]
+    kind = arrays.dtype_named(name)
+    one = arrays.to_dtype(np.ones(1, np.float32), kind)
+    return kind, one.view(np.uint16)[0] if arrays.is_half(kind) else one[0]
 
 
 @sequence_mask.kernel("cpu")
@@ -35,6 +36,6 @@ def mask(lengths, /, *, max_length, dtype, out=None):
     lengths = integers(lengths, "lengths")
     (kind, one), size = _make_one(dtype), lengths.size
     out = arrays.output((*lengths.shape, width), kind, out)
-    bits = out.view(one.dtype) if dtype == "float16" else out
+    bits = out.view(one.dtype) if arrays.is_half(kind) else out
     _mask(out.size, lengths.reshape(-1), one, settings.chunk_rows, bits.reshape(size, width))
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays.cuda import elementwise, ids_of, output, vector
+from ...base.errors import DTypeError
 from ...ops.sequence_mask import check_mask_lengths, sequence_mask
 
 
@@ -15,6 +16,8 @@ def _mask(i, lengths, width, one, out):
 
 @sequence_mask.kernel("cuda")
 def mask(lengths, /, *, max_length, dtype, out=None):
+    if dtype == "bfloat16":
+        raise DTypeError("sequence_mask makes no bfloat16 on a GPU; pass dtype='float32' and convert the mask")
     lengths = ids_of(lengths, "lengths")
     width = check_mask_lengths(lengths.read(), max_length)
     out = output(lengths, (*lengths.shape, width), dtype, out)
