@@ -9,6 +9,7 @@ import pytest
 
 import lodkit
 from lodkit import LoDTensor
+from lodkit.arrays import BFLOAT16
 
 IDS = np.array([0])
 
@@ -143,3 +144,22 @@ def test_a_reduction_is_named_with_the_type_that_may_be_asked_for():
         message = error_of(call, x.values, reduce="mean")
         assert "mean of int8 values is no integer; convert with .astype(np.float64)" in message
         assert "dtype=" not in message
+
+
+def test_ids_to_be_hashed_in_32_bits_are_told_when_they_fit():
+    message = error_of(lodkit.hash_rows, LoDTensor(np.array([[2**40]]), [[1]]), mod_by=5, num_hash=1, dtype="int32")
+    assert "convert with .astype(np.int32)" in message
+    assert message.endswith("if all are below 2**31")
+
+
+def test_gradients_and_parameters_of_bfloat16_are_cast():
+    half = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    wide = np.ones((4, 2), np.float32)
+    for bits in (half, BFLOAT16):
+        narrow = wide.astype(half).view(bits)
+        for param, grad in ((narrow.copy(), wide), (wide.copy(), narrow)):
+            optimizer = lodkit.optim.SGD({"w": param}, lr=0.5)
+            message = error_of(optimizer.step, {"w": grad})
+            made = re.search(r"convert with (lodkit\.cast\(.*\))$", message)[1]
+            optimizer.step({"w": eval(made, {"lodkit": lodkit, "x": grad})})
+            assert (lodkit.cast(param, dtype="float32") == 0.5).all()

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..base.bfloat16 import is_bfloat16
+from ..base.bfloat16 import is_bfloat16, name_of_dtype
 from ..base.errors import DTypeError
 
 Wanted: TypeAlias = Literal["array", "LoDTensor", "SelectedRows"]
@@ -54,7 +54,7 @@ def cast_to(dtype, given="x", of=None, which=""):
     Whatever holds them: lists have no ``astype``, and tensors call it ``to``. ``given`` is their name, ``which`` says
     of several arrays which to convert.
     """
-    name, kind = np.dtype(dtype).name, kind_of_numbers(of)
+    name, kind = name_of_dtype(np.dtype(dtype)), kind_of_numbers(of)
     given = given if re.fullmatch(r"[\w.\[\]]+", given) else "x"
     if kind == "V":
         if of.names:
@@ -69,12 +69,16 @@ def cast_to(dtype, given="x", of=None, which=""):
         return f"convert {which}with .astype(np.{name}), a list with np.asarray({given}).astype(np.{name})"
     if kind in TEXT:
         return f"convert text of numbers with np.asarray({given}, np.{name})"
+    if is_bfloat16(dtype) or (is_bfloat16(of) and np.dtype(dtype).kind == "f"):
+        return f"convert {which}with lodkit.cast({given}, dtype={name!r})"
     whole = "whole numbers " if kind == "f" and np.dtype(dtype).kind in "iu" else ""
     cast = (
         f"convert {which}{whole}with .astype(np.{name}), a tensor with .to(torch.{name}), "
         f"a list with np.asarray({given}, np.{name})"
     )
-    return f"{cast}, if all are below 2**63" if _is_uint64(of) and np.dtype(dtype).kind == "i" else cast
+    if kind in ("i", "u") and np.dtype(dtype).kind == "i" and not _fits(of, dtype):
+        return f"{cast}, if all are below 2**{8 * np.dtype(dtype).itemsize - 1}"
+    return cast
 
 
 def kind_of_numbers(dtype):

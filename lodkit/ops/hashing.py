@@ -67,7 +67,7 @@ def check_hash(dims, num_hash, mod_by, dtype="int64"):
 def check_ids(x, dtype):
     """Refuse ids whose bytes are hashed in a type that does not hold all of theirs."""
     if dtype == "int32" and not np.can_cast(x.dtype, np.int32):
-        raise DTypeError(f"x is {x.dtype}, and ids are hashed as int32; {cast_to(np.int32)}")
+        raise DTypeError(f"x is {x.dtype}, and ids are hashed as int32; {cast_to(np.int32, of=x.dtype)}")
 
 
 def _words(row):

@@ -15,6 +15,7 @@ from ..arrays import (
     device_of,
     dtype_of,
     is_array,
+    is_bfloat16,
     is_cpu_tensor,
     is_floating,
     is_integer,
@@ -237,8 +238,10 @@ def check_gradient(op, group, name, param, grad, states, attrs):
         raise ShapeMismatchError(
             f"{name}: the gradient has shape {tuple(grad.shape)}, the parameter {tuple(param.shape)}"
         )
-    if dtype_of(value) != dtype_of(param) and not (MASTER in states and dtype_of(value) == np.float32):
-        raise mixed_types(f"{name}: the gradient", dtype_of(value), "the parameter", dtype_of(param))
+    given, kept = dtype_of(value), dtype_of(param)
+    alike = given == kept or (is_bfloat16(given) and is_bfloat16(kept))
+    if not alike and not (MASTER in states and given == np.float32):
+        raise mixed_types(f"{name}: the gradient", given, "the parameter", kept)
     if group["states"] == "touched" and not sparse:
         raise TypeError(f'{name}: states="touched" takes SelectedRows, a dense gradient touches every row')
     if sparse and attrs.get("mask") is None and op.definition.optimizer.spreads({**op.defaults, **attrs}):
