@@ -102,3 +102,11 @@ def test_float8_tensors_elsewhere_are_refused():
     torch = pytest.importorskip("torch")
     with pytest.raises(lodkit.DTypeError, match=r"lodkit\.quantized_lookup_table"):
         lodkit.lookup_table(torch.from_numpy(TABLE).to(torch.float8_e5m2), torch.tensor([0]))
+
+
+def test_pads_and_rates_of_float8_are_refused():
+    number = np.array([0.5], pytest.importorskip("ml_dtypes").float8_e5m2)
+    with pytest.raises(lodkit.DTypeError, match="pad_value is float8_e5m2"):
+        lodkit.sequence_pad(lodkit.LoDTensor(np.ones(3), [[1, 2]]), number)
+    with pytest.raises(TypeError, match="lr must be a number"):
+        lodkit.sgd(np.ones((2, 1)), np.ones((2, 1)), lr=number)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..base.bfloat16 import is_bfloat16, name_of_dtype
 from ..base.suggesting import suggest_nearest
+from .bfloat16 import is_plain
 from .tensors import array_of, is_cpu_tensor
 
 MAX_INT64 = (1 << 63) - 1
@@ -25,7 +26,8 @@ def is_scalar(value):
     if type(value) is float:
         return True
     if isinstance(value, np.ndarray):
-        return value.size == 1 and value.dtype.kind in "fiu" and not isinstance(value, np.ma.MaskedArray)
+        number = value.dtype.kind in "fiu" and is_plain(value.dtype)
+        return number and value.size == 1 and not isinstance(value, np.ma.MaskedArray)
     return is_number(value)
 
 

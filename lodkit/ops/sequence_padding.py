@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import FLOATING, MOVED, check_gradient, check_values, dtype_of, native
+from ..arrays import FLOATING, MOVED, check_gradient, check_values, dtype_of, is_plain, native
 from ..base.errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
 from ..lod.levels import load_compiled
@@ -52,7 +52,7 @@ def check_pad(pad, item):
 def pad_as(pad, dtype):
     """Padding in the type of the values, or an error if it has no value of that type."""
     kind = pad.dtype.kind
-    if kind not in "fiub" and kind != dtype.kind:
+    if not is_plain(pad.dtype) and pad.dtype != dtype and (kind not in "mM" or kind != dtype.kind):
         raise DTypeError(f"pad_value is {pad.dtype}; pass a number, or a row of numbers")
     if kind in "mM":
         found = pad.astype(dtype)
