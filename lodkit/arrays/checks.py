@@ -109,10 +109,8 @@ class Check:
             for plain in (int(value), float(value)) if is_integer(value) else (float(value),):
                 if self.test(plain):
                     return plain
-        if type(value).__module__ == "torch" or (isinstance(value, np.dtype) and is_bfloat16(value)):
-            value = name_of_dtype(value) if isinstance(value, np.dtype) else str(value).removeprefix("torch.")
-        if self.choices and isinstance(value, str) and value in self.choices:
-            return value
+        if self.choices and (name := _name_of_other_type(value)) in self.choices:
+            return name
         if isinstance(value, type | np.dtype | str) and (name := _name_among(self.choices or (), value)):
             return name
         raise self.error(value)
@@ -126,6 +124,13 @@ class Check:
         kinds = tuple(map(type, self.choices or ()))
         alike = isinstance(value, kinds) and not isinstance(value, bool)
         return (ValueError if alike or (int in kinds and is_integer(value)) else TypeError)(text)
+
+
+def _name_of_other_type(dtype):
+    """The name of a data type of PyTorch, or of NumPy's description of bfloat16; an empty text of anything else."""
+    if type(dtype).__module__ == "torch" and type(dtype).__name__ == "dtype":
+        return str(dtype).removeprefix("torch.")
+    return name_of_dtype(dtype) if isinstance(dtype, np.dtype) and is_bfloat16(dtype) else ""
 
 
 def _name_among(choices, dtype):

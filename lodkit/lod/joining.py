@@ -1,7 +1,7 @@
 """Sequences of one kind, joined by one call of their library; what is not of one kind is read sequence by sequence.
 
-Where NumPy or PyTorch raises, or a pass cannot tell that reading one by one gives the same,
-``join_sequences`` gives None.
+Where NumPy or PyTorch raises, or a pass cannot tell that reading one by one gives the same, ``join_sequences`` gives
+None. Tensors of several types are joined as ``torch.cat`` does it.
 """
 
 from __future__ import annotations
@@ -60,10 +60,7 @@ def _join_tensors(tensors):
     if not tensors[0].ndim or not tensors[0].is_cpu:
         return None
     sizes = contiguous_sizes(tensors)
-    given = list(compress(tensors, sizes))
-    if len({tensor.dtype for tensor in given}) > 1:
-        return None
-    values = sys.modules["torch"].cat(given)
+    values = sys.modules["torch"].cat(list(compress(tensors, sizes)))
     item = values.shape[1:]
     # Empty tensors decide no type, but PyTorch has not seen their items.
     looked_at = (*compress(tensors, map(not_, sizes)), values)
