@@ -75,7 +75,7 @@ WRONG = [
     ("find_duplicate_elements", (np.array([1j]),), {}, lodkit.DTypeError, "takes floats.* not complex128"),
     ("find", ([[1]], [1]), {}, lodkit.LoDError, "ids must be one-dimensional"),
     ("find", ([1], [1.0]), {}, lodkit.DTypeError, "queries must be integers, not float64"),
-    ("find", ([1], [1]), {"missing_value": 1 << 63}, ValueError, "got 9223372036854775808, which 64 bits"),
+    ("find", ([1], [1]), {"missing_value": 1 << 63}, ValueError, "got 9223372036854775808, which an int64"),
     ("find", ([1], [1]), {"missing_value": 0.5}, TypeError, "missing_value must be an integer"),
     ("merge_id_lists", (), {}, TypeError, "merge_id_lists lacks lists; call"),
     ("merge_id_lists", (np.array([1]),), {}, lodkit.NoKernelError, r"lists=Dense \(wrap it"),

@@ -153,7 +153,7 @@ def test_padding_is_an_integer_that_floating_numbers_do_not_hold():
     x = lodkit.LoDTensor(np.array([1, 2]), [[2, 0]])
     for number in (2**53 + 1, 2**63 - 1, -(2**63)):
         assert lodkit.sequence_pool(x, pool="sum", pad_value=number).tolist() == [3, number]
-    with pytest.raises(ValueError, match=r"pad_value 9\.22.* is no value of int64"):
+    with pytest.raises(ValueError, match="pad_value 9223372036854775808 is no value of int64"):
         lodkit.sequence_pool(x, pool="sum", pad_value=2**63)
 
 
