@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import FLOATING, MOVED, check_gradient, check_values, dtype_of, is_plain, native
+from ..arrays import FLOATING, MOVED, check_gradient, check_values, dtype_of, is_floating, is_plain, native
 from ..base.errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
 from ..lod.levels import load_compiled
@@ -195,7 +195,7 @@ def _(call, grad, _):
     if grad is None:  # only the lengths were asked for
         return None, None
     kept = {k: call.attrs[k] for k in ("max_length", "side")}
-    by_pad = pad is not None and call.wanted[1] and dtype_of(pad).kind == "f"
+    by_pad = pad is not None and call.wanted[1] and is_floating(dtype_of(pad))
     by_x = sequence_pad_grad(x, grad, **kept) if call.wanted[0] else None
     return by_x, sequence_pad_value_grad(x, pad, grad, **kept) if by_pad else None
 
