@@ -105,7 +105,8 @@ def seed(target, given):
     values = numbers_of(target)
     on_cpu = isinstance(values, np.ndarray)
     if given is None:
-        return to_dtype(np.ones(values.shape, np.float32), values.dtype) if on_cpu else _ones_on_gpu(values)
+        one = to_dtype(np.ones((), np.float32), values.dtype)
+        return np.full(values.shape, one, values.dtype) if on_cpu else _ones_on_gpu(values)
     given = given.values if isinstance(given, LoDTensor) else given
     if isinstance(given, SelectedRows):
         return given.value if isinstance(target, SelectedRows) else given
