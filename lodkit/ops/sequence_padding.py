@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import FLOATING, MOVED, check_gradient, check_values, dtype_of, is_floating, is_plain, native
+from ..arrays import FLOATING, MOVED, check_gradient, check_values, dtype_of, is_floating, is_plain, native, upcast
 from ..base.errors import DTypeError, LoDError, ShapeMismatchError
 from ..lod import LoDTensor, check_vector, values_of
 from ..lod.levels import load_compiled
@@ -66,7 +66,8 @@ def pad_as(pad, dtype):
         if (lost := np.isinf(found) & ~np.isinf(pad)).any():
             pad_of(pad[lost][0], dtype)
     else:
-        found = np.array([pad_of(x, dtype) for x in pad.reshape(-1).tolist()], dtype).reshape(pad.shape)
+        numbers = upcast(pad.reshape(-1)).tolist()
+        found = np.array([pad_of(x, dtype) for x in numbers], dtype).reshape(pad.shape)
     return found.reshape(()) if pad.size == 1 else found
 
 
