@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import array_of, is_cpu_tensor, is_integer, is_number, output, tensor_of, to_dtype, upcast
+from ..arrays import array_of, is_cpu_tensor, is_integer, is_number, name_of_dtype, output, tensor_of, to_dtype, upcast
 from ..arrays.recorded import is_on_tape, refuse_unrecorded, track
 from ..arrays.tensors import bfloat16_array_of
 from ..base.errors import DTypeError, LoDError
@@ -52,7 +52,7 @@ def padding_of(pad_value, dtype):
         raise TypeError(f"pad_value must be a number that float64 holds, got {pad_value!r:.80}; pass pad_value=0.0")
     if type(pad_value) is int and pad_value == 0:
         return 0
-    refusal = DTypeError(f"{dtype} cannot hold pad_value {pad_value}; convert with .astype(...)")
+    refusal = DTypeError(f"{name_of_dtype(dtype)} cannot hold pad_value {pad_value}; convert with .astype(...)")
     try:
         with np.errstate(invalid="ignore", over="ignore"):
             fill = to_dtype(np.asarray(pad_value), dtype)[()]
