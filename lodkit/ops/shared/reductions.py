@@ -124,7 +124,9 @@ def pad_of(pad_value, dtype):
 
 
 def _bad_pad(pad_value, dtype):
-    return ValueError(f"pad_value {pad_value} is no value of {name_of_dtype(dtype)}; pass one that is, or convert the values")
+    return ValueError(
+        f"pad_value {pad_value} is no value of {name_of_dtype(dtype)}; pass one that is, or convert the values"
+    )
 
 
 WEIGHTED = ("sum", "mean")  # reductions that weights have a meaning with
