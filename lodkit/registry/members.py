@@ -58,6 +58,7 @@ class Members:
     gradient_rule: Any
     reads_outputs: bool
     takes_bfloat16: bool
+    keeps_bfloat16: bool
     example_function: Any
 
     if TYPE_CHECKING:
