@@ -120,3 +120,11 @@ def test_masks_have_its_ones(emulated_gpu):
 @pytest.mark.parametrize("dtype", [HALF, HALF.type, lodkit.arrays.BFLOAT16, "bfloat16"])
 def test_a_cast_takes_every_name_of_the_type(dtype):
     assert lodkit.cast(np.ones(2), dtype=dtype).dtype == HALF
+
+
+def test_a_pad_has_a_gradient_in_its_type():
+    pad = lodkit.parameter(np.array([0.5], HALF))
+    with lodkit.Tape() as tape:
+        padded = lodkit.sequence_pad(PADDED, pad)[0]
+    (grad,) = tape.gradient(padded, [pad])
+    assert grad.dtype == HALF and grad.tolist() == [1.0]
