@@ -104,9 +104,10 @@ def separate(gradients, given):
 def seed(target, given):
     values = numbers_of(target)
     on_cpu = isinstance(values, np.ndarray)
+    if given is None and not on_cpu:
+        return _ones_on_gpu(values)
     if given is None:
-        one = to_dtype(np.ones((), np.float32), values.dtype)
-        return np.full(values.shape, one, values.dtype) if on_cpu else _ones_on_gpu(values)
+        return np.full(values.shape, to_dtype(np.ones((), np.float32), values.dtype), values.dtype)
     given = given.values if isinstance(given, LoDTensor) else given
     if isinstance(given, SelectedRows):
         return given.value if isinstance(target, SelectedRows) else given
