@@ -23,6 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not
 
 import lodkit
 from lodkit.arrays import Scalar
+from lodkit.arrays.checks import OF_VALUES
 from lodkit.ops.quantized import bytes_of
 from lodkit.registry import Dense
 from lodkit.registry.kinds import kinds_of
@@ -42,7 +43,7 @@ from .lod.rank_table import RankTable
 from .lod.selected_rows import SelectedRows
 from .registry.operators import AdaptedOp, Op, UpdatingOp
 from .typing import A, Array, ArrayLike, ArrayOrLoDTensor, DenseLike, DeviceArray, LoDTensorLike
-from .typing import Integer, Number, Scalar
+from .typing import Integer, Number, PadValue, Scalar
 
 _Bool: TypeAlias = bool | np.bool_
 """
@@ -58,7 +59,7 @@ from ...lod.lod_tensor import LoDTensor
 from ...lod.packed_rows import PackedRows
 from ...lod.rank_table import RankTable
 from ...lod.selected_rows import SelectedRows
-from ...typing import Array, ArrayLike, Integer, LoDTensorLike, Number, Scalar
+from ...typing import Array, ArrayLike, Integer, LoDTensorLike, Number, PadValue, Scalar
 {{}}
 
 _Bool: TypeAlias = bool | np.bool_
@@ -106,8 +107,10 @@ def kinds_text(kinds, dense, more=()):
     return " | ".join([*names, *["None"] * (type(None) in kinds)])
 
 
-def attribute_text(hint):
+def attribute_text(hint, name=""):
     """The annotation of an attribute."""
+    if hint is float and name in OF_VALUES:
+        return "PadValue"
     if hint in WORDS:
         return WORDS[hint]
     if typing.get_origin(hint) is typing.Literal:
@@ -170,7 +173,7 @@ class Overloads:
         for p in self.parameters:
             if p.kind is p.KEYWORD_ONLY:
                 default = "" if p.default is p.empty else f" = {p.default!r}"
-                found.append(changed.get(p.name, f"{p.name}: {attribute_text(self.hints[p.name])}{default}"))
+                found.append(changed.get(p.name, f"{p.name}: {attribute_text(self.hints[p.name], p.name)}{default}"))
         found += [f"out: {out} | None = None"] if out and self.takes_out else []
         variadic = any(p.kind is p.VAR_POSITIONAL for p in self.parameters)
         return found if variadic or not found else ["*", *found]

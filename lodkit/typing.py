@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from .arrays.types import Array, ArrayLike, DenseLike, Device, DeviceArray, Integer, Levels, Number, Scalar, Values
+from .arrays.types import (
+    Array,
+    ArrayLike,
+    DenseLike,
+    Device,
+    DeviceArray,
+    Integer,
+    Levels,
+    Number,
+    PadValue,
+    Scalar,
+    Values,
+)
 from .lod import LoDTensor, SelectedRows
 
 __all__ = [
@@ -19,6 +31,7 @@ __all__ = [
     "Levels",
     "LoDTensorLike",
     "Number",
+    "PadValue",
     "Scalar",
     "Value",
     "Values",

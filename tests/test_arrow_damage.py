@@ -64,7 +64,8 @@ def test_damaged_arrays_raise_before_anything_is_read_beyond_its_end(node, damag
     [
         (b"u", "not words"),
         (b"z", "not bytes"),
-        (b"tdD", "not dates or times; cast to int32 first"),
+        (b"tts", "not times of day; cast to int32 first"),
+        (b"ttn", "not times of day; cast to int64 first"),
         (b"d:5,2", "not decimals; cast to float64 first"),
         (b"+m", "not maps; Features.from_arrow reads maps"),
         (b"+vl", "not list views; cast to lists"),

@@ -11,7 +11,7 @@ from samples import ALL_TYPES, SAMPLES, defined
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.arrays import COMPUTED, FLOATING, INTEGERS, MOVED, PACKED, SUMMED, TypeSet
+from lodkit.arrays import COMPUTED, FLOATING, INTEGERS, MOVED, ORDERED, PACKED, SUMMED, TypeSet
 from lodkit.registry.inputs import parts_of
 from lodkit.registry.kinds import numbers_of, with_numbers
 
@@ -91,7 +91,7 @@ OTHERS = ["int8", "uint16", "bool", "uint64", ">u4", "uint8", "int16", "M8[ns]",
 TAKING = [
     name
     for name, op in lodkit.OPS.items()
-    if op.types and next(iter(op.types.values())) in (MOVED, SUMMED) and name not in HANDS_ON
+    if op.types and next(iter(op.types.values())) in (MOVED, ORDERED, SUMMED) and name not in HANDS_ON
 ]
 MOST = 2  # samples of an operator: a reduction of another kind, or of other columns, compiles for half a second
 

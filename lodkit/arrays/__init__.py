@@ -20,10 +20,12 @@ from .generic import (
 )
 from .number_types import (
     COMPUTED,
+    DISTINCT,
     FLOATING,
     FLOATS,
     INTEGERS,
     MOVED,
+    ORDERED,
     PACKED,
     SUMMED,
     TAKES,
@@ -49,6 +51,7 @@ from .numpy_arrays import (
     plain_array,
     plain_rows,
     small_output,
+    time_of,
     total_dtype,
     upcast,
     words,

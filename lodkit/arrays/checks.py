@@ -72,8 +72,12 @@ def is_plain_unsigned(value):
     return type(value) is int and MAX_INT64 < value < 1 << 64
 
 
+def is_time(value):
+    return isinstance(value, np.datetime64 | np.timedelta64)
+
+
 _WORDS = (str, int, type(None))
-#: Attributes that stand for one of an operator's values, which may be of uint64.
+#: Attributes that stand for one of an operator's values, which may be of uint64 or times.
 OF_VALUES = {"pad_value"}
 PLAIN = {
     float: (is_plain_number, "a number"),
@@ -167,7 +171,7 @@ def checker(hint, name, operator):
             tests.append(test)
             words.append(expected)
     if name in OF_VALUES and float in hints:
-        tests.append(is_plain_unsigned)
+        tests += is_plain_unsigned, is_time
     first, *others = tests
     test = (lambda value: first(value) or any(t(value) for t in others)) if others else first
     check = Check(test, " or ".join(words), name, operator)

@@ -77,6 +77,17 @@ SUMMED = TypeSet(
     (*_FLOATS, *_INTEGERS, "bool"),
     gives="the type of the values, except sums and products: int64 for integers and bool, uint64 for unsigned integers",
 )
+ORDERED = TypeSet(
+    "ordered",
+    "Sums, and comparisons that times have too: maxima, minima, first and last rows.",
+    MOVED.words,
+    MOVED.known,
+    kinds="mM",
+    gives=SUMMED.gives,
+)
+DISTINCT = TypeSet(
+    "distinct", "Searches for distinct values.", "integers, bool, datetime64 or timedelta64", WHOLE.known, kinds="mM"
+)
 PACKED = TypeSet(
     "packed",
     "Compressed tables.",

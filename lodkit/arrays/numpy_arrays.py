@@ -155,6 +155,15 @@ def total_dtype(dtype):
     return _UINT64 if dtype.kind == "u" else _INT64 if dtype.kind in "ib" else _FLOAT64
 
 
+def time_of(time, dtype):
+    """A scalar of times as a value of ``dtype``, NaT of no unit as that of any; None where there is no such value."""
+    if dtype.kind not in "mM" or not (np.isnat(time) or time.dtype.kind == dtype.kind):
+        return None
+    found = np.asarray("NaT" if np.isnat(time) else time).astype(dtype)
+    # A comparison would convert both to the finer unit, and overflow as this did.
+    return found[()] if np.isnat(time) or found.astype(time.dtype) == time else None
+
+
 def check_same_type(name, values, **others):
     """Refuse arrays of another type than the values, which must be floating."""
     check_values(values.dtype, name, floating=True)

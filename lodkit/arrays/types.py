@@ -35,6 +35,8 @@ Values: TypeAlias = Array | Any
 #: Numbers of Python and NumPy, as attributes.
 Number: TypeAlias = float | np.floating[Any] | np.integer[Any]
 Integer: TypeAlias = int | np.integer[Any]
+#: What fills padding and results for empty sequences: one of the values' numbers or times.
+PadValue: TypeAlias = Number | np.datetime64 | np.timedelta64
 #: A number, or an array of one element (a learning rate).
 Scalar: TypeAlias = Number | Array | DeviceArray
 #: Lengths or offsets per level, outermost first.

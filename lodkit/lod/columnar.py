@@ -42,7 +42,8 @@ class Columnar:
             columns of datasets of Hugging Face, and awkward arrays (``from_awkward``).
             ``lodkit.interop.arrow.columns`` reads tables of several columns.
         nulls : {"raise", "empty"}
-            ``"empty"``: a list that is null is read as an empty one, whatever it hides. Nulls inside lists raise.
+            ``"empty"``: a list that is null is read as an empty one, whatever it hides. Nulls inside lists raise, but
+            those among times, which are NaT.
         dictionary : bool
             True: the column holds words, dictionary-encoded or not, which become ids. pyarrow encodes them where it is
             loaded, or where they are many and it is installed.
@@ -50,14 +51,15 @@ class Columnar:
         Returns
         -------
         LoDTensor, or with ``dictionary=True`` (LoDTensor of int64 ids, list of str)
-            Booleans and the numbers of dictionaries are copied, other numbers keep their type.
+            Numbers keep their type; booleans and the numbers of dictionaries are copied. Dates and timestamps are
+            datetime64, those with a time zone in UTC; durations are timedelta64. Dates of days are copied.
 
         Raises
         ------
         LoDError
             There are nulls, named by position; offsets decrease or leave their buffers; it was consumed before.
         DTypeError
-            The column holds words, records, dates or others that are no numbers.
+            The column holds words, records, times of day or others that are neither numbers nor times.
 
         Examples
         --------

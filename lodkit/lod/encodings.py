@@ -24,7 +24,7 @@ from ..arrays import (
 from ..arrays.objects import refuse_objects
 from ..arrays.recorded import is_on_tape, plain_view, track
 from ..arrays.tensors import check_storage
-from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, Number, Values
+from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, PadValue, Values
 from ..base.errors import DTypeError, LoDError, SegmentIdError
 from ..base.tracebacks import surface
 from . import levels as _levels
@@ -96,7 +96,7 @@ class Conversions(Familiar, Members):
     @classmethod
     @needs_memory
     def from_padded(
-        cls, padded: ArrayLike, lengths: ArrayLike | None = None, *, pad_value: Number | None = None
+        cls, padded: ArrayLike, lengths: ArrayLike | None = None, *, pad_value: PadValue | None = None
     ) -> Self:
         """Make a LoDTensor of one level from a padded batch.
 
@@ -233,12 +233,13 @@ class Conversions(Familiar, Members):
         return cls(torch.cat([x for x in parts if len(x)] or parts), [[len(s) for s in sequences]])
 
     @needs_memory
-    def to_padded(self, pad_value: Number = 0, max_length: Integer | None = None) -> Array:
+    def to_padded(self, pad_value: PadValue = 0, max_length: Integer | None = None) -> Array:
         """Return a dense array, one axis per level, with ``pad_value`` after the end of short sequences.
 
         Parameters
         ----------
         pad_value : scalar
+            A number or time that the values' type holds.
         max_length : int, optional
             Width of the innermost padded axis; longer sequences are truncated. Default: the longest.
 

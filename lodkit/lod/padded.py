@@ -6,7 +6,18 @@ import math
 
 import numpy as np
 
-from ..arrays import array_of, is_cpu_tensor, is_integer, is_number, name_of_dtype, output, tensor_of, to_dtype, upcast
+from ..arrays import (
+    array_of,
+    is_cpu_tensor,
+    is_integer,
+    is_number,
+    name_of_dtype,
+    output,
+    tensor_of,
+    time_of,
+    to_dtype,
+    upcast,
+)
 from ..arrays.recorded import is_on_tape, refuse_unrecorded, track
 from ..arrays.tensors import bfloat16_array_of
 from ..base.errors import DTypeError, LoDError
@@ -47,12 +58,16 @@ def to_padded(t, pad_value, max_length):
 
 
 def padding_of(pad_value, dtype):
-    """Padding, a number, in the type of the values; DTypeError if that does not hold it."""
+    """Padding, a number or a time, in the type of the values; DTypeError if that does not hold it."""
+    refusal = DTypeError(f"{name_of_dtype(dtype)} cannot hold pad_value {pad_value!s:.80}; convert with .astype(...)")
+    if isinstance(pad_value, np.datetime64 | np.timedelta64):
+        if (time := time_of(pad_value, dtype)) is None:
+            raise refusal
+        return time
     if not is_number(pad_value) and not (dtype.kind == "c" and isinstance(pad_value, complex | np.complexfloating)):
         raise TypeError(f"pad_value must be a number that float64 holds, got {pad_value!r:.80}; pass pad_value=0.0")
     if type(pad_value) is int and pad_value == 0:
         return 0
-    refusal = DTypeError(f"{name_of_dtype(dtype)} cannot hold pad_value {pad_value}; convert with .astype(...)")
     try:
         with np.errstate(invalid="ignore", over="ignore"):
             fill = to_dtype(np.asarray(pad_value), dtype)[()]

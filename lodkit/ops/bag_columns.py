@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..arrays import FLOATING, INTEGERS, SUMMED, mixed_types, native
+from ..arrays import FLOATING, INTEGERS, ORDERED, mixed_types, native
 from ..base.errors import LodkitError, LoDLevelError, LoDMismatchError, ShapeMismatchError
 from ..lod import LoDTensor, check_bag, values_of
 from ..registry import Dense, VarDesc, op, pooled_desc
@@ -210,7 +210,7 @@ def name_inputs(xs, attrs):
     return [name for name, part in zip(("tables", "ids", "weights"), parts, strict=True) for _ in part]
 
 
-@op(types={"tables": SUMMED, "ids": INTEGERS, "weights": FLOATING}, parts=name_inputs)
+@op(types={"tables": ORDERED, "ids": INTEGERS, "weights": FLOATING}, parts=name_inputs)
 def embedding_bag_columns(
     *xs: Dense | LoDTensor,
     tables: Any,

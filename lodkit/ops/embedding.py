@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import FLOATING, FLOATS, MOVED, SUMMED, check_gradient, check_rows, check_values
+from ..arrays import FLOATING, FLOATS, MOVED, ORDERED, check_gradient, check_rows, check_values
 from ..lod import LoDTensor, SelectedRows, check_bag, check_lod_level, values_of
 from ..registry import Dense, VarType, aligned, keeps_bfloat16, op, pooled_desc, takes_bfloat16
 from .sequence_pool import with_outer_levels
@@ -148,7 +148,7 @@ def prepare_weights(table, bags, flat, weights, pool, padding_idx):
     return weights
 
 
-@op(types=SUMMED)
+@op(types=ORDERED)
 def embedding_bag(
     table: Dense,
     ids: LoDTensor,

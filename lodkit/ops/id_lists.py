@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import INTEGERS, SUMMED, WHOLE, check_values, integers
+from ..arrays import DISTINCT, INTEGERS, SUMMED, check_values, integers
 from ..base.errors import LoDError, LoDLevelError, LoDMismatchError
 from ..lod import LoDTensor, check_vector
 from ..registry import Dense, op
 from .conversions import vector_desc
+from .shared.reductions import order_keys
 
 DOCS_PAGE = "features"
 SEARCH_WORDS = {
@@ -23,12 +24,12 @@ def prepare_unique(ids):
     """Check a vector of ids. Returns their type: int64 where there are none."""
     if len(ids.shape) != 1:
         raise LoDError(f"ids must be one-dimensional, got shape {tuple(ids.shape)}; pass ids.reshape(-1)")
-    if not ids.shape[0] and ids.dtype.kind not in "iub":
+    if not ids.shape[0] and ids.dtype.kind not in "iubmM":
         return np.dtype(np.int64)
     return check_values(ids.dtype, "unique")
 
 
-@op(types=WHOLE)
+@op(types=DISTINCT)
 def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool = False) -> Dense:
     """Return the distinct ids, ascending.
 
@@ -36,8 +37,8 @@ def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool =
 
     Parameters
     ----------
-    ids : vector of integers or bool
-        Integers of any type, also negative, and uint64 beyond int64.
+    ids : vector of integers, bool or times
+        Integers of any type, also negative, and uint64 beyond int64. NaT comes last, once.
     return_inverse, return_counts : bool
         Also return the position of each id among the distinct ones, and the number of times that each of these occurs.
 
@@ -50,7 +51,7 @@ def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool =
     LoDError
         The ids are not a vector.
     DTypeError
-        The type is no integer.
+        The type is no integer, no bool and no time.
 
     Examples
     --------
@@ -58,8 +59,9 @@ def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool =
     (array([2, 7, 9]), array([1, 0, 1, 2]), array([1, 2, 1]))
     """
     ids = np.asarray(ids, prepare_unique(np.asarray(ids)))
-    distinct = np.array(sorted(set(ids.tolist())), ids.dtype)
-    inverse = np.searchsorted(distinct, ids).astype(np.int64)
+    keys = order_keys(ids)
+    distinct = ids[[int(np.flatnonzero(keys == key)[0]) for key in sorted(set(keys.tolist()))]]
+    inverse = np.searchsorted(order_keys(distinct), keys).astype(np.int64)
     counts = np.array([(inverse == i).sum() for i in range(len(distinct))], np.int64)
     results = (distinct, *[inverse] * return_inverse, *[counts] * return_counts)
     return results if len(results) > 1 else distinct
@@ -68,7 +70,7 @@ def unique(ids: Dense, /, *, return_inverse: bool = False, return_counts: bool =
 @unique.infer_rule
 def _(ids, *, return_inverse=False, return_counts=False):
     counts, inverse = vector_desc(ids), vector_desc(ids, ids.dims[0])
-    distinct = counts.but(dtype=ids.dtype if ids.dtype.kind in "iub" else np.dtype(np.int64))
+    distinct = counts.but(dtype=ids.dtype if ids.dtype.kind in "iubmM" else np.dtype(np.int64))
     results = (distinct, *[inverse] * return_inverse, *[counts] * return_counts)
     return results if len(results) > 1 else distinct
 

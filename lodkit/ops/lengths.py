@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import FLOATING, INTEGERS, SUMMED, check_gradient, check_values, integers
+from ..arrays import FLOATING, INTEGERS, ORDERED, check_gradient, check_values, integers
 from ..base.errors import LoDError, RowIndexError, ShapeMismatchError
 from ..lod import check_lengths
 from ..registry import Dense, op
@@ -25,11 +25,12 @@ def check_top_k(values, k=1, what="lengths_top_k", floating=False):
     return dtype
 
 
-@op(types=SUMMED)
+@op(types=ORDERED)
 def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> tuple[Dense, Dense]:
     """Return the k largest values of every segment, the largest first, and their positions in the segment.
 
-    LengthsTopK of Caffe2. NaN counts as larger than every number, as in max; of equal values the first comes first.
+    LengthsTopK of Caffe2. NaN and NaT count as larger than every number, as in max; of equal values the
+    first comes first.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def lengths_top_k(values: Dense, lengths: Dense, /, *, k: int) -> tuple[Dense, D
     top = np.zeros((len(offsets) - 1, k), dtype)
     indices = np.full(top.shape, -1, np.int64)
     for s, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
-        best = top_positions(values[start:stop].tolist(), k)
+        best = top_positions(values[start:stop], k)
         top[s, : len(best)], indices[s, : len(best)] = values[start:stop][best], best
     return top, indices
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import FLOATING, SUMMED, check_gradient, check_values
+from ..arrays import FLOATING, ORDERED, check_gradient, check_values
 from ..base.errors import LoDError, ShapeMismatchError
 from ..lod import check_lengths
 from ..registry import Dense, op
@@ -75,7 +75,7 @@ def _as_segments(data, weights, lengths, where, num_dims, reduce):
     return data.reshape(-1)[positions], lengths_to_offsets.definition(lengths), weights, positions
 
 
-@op(types=SUMMED)
+@op(types=ORDERED)
 def reduce_dims(
     data: Dense,
     weights: Dense | None = None,

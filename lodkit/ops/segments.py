@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from .. import arrays
-from ..arrays import FLOATING, SUMMED, check_values, native
+from ..arrays import FLOATING, ORDERED, check_values, native
 from ..lod import SelectedRows
 from ..registry import Dense, VarType, keeps_bfloat16, op, takes_bfloat16
 from .conversions import check_rows as check_rows
@@ -63,7 +63,7 @@ def restore_order(on, rows, order):
     return rows if order is None else on.put_rows(order, rows, on.output(rows.shape, native(rows.dtype), None, rows))
 
 
-@op(types=SUMMED)
+@op(types=ORDERED)
 def segment_reduce(
     data: Dense,
     segments: Dense,

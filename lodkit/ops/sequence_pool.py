@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import FLOATING, SUMMED, check_values
+from ..arrays import FLOATING, ORDERED, check_values
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, keeps_bfloat16, op, pooled_desc, takes_bfloat16
 from .shared.reductions import ResultType, argreduce_segments, reduce_segments, reduce_segments_grad, result_dtype
@@ -29,7 +29,7 @@ def with_outer_levels(x, level, rows):
     return LoDTensor._wrap(rows, x._lod[:level]) if level else rows
 
 
-@op(types=SUMMED)
+@op(types=ORDERED)
 def sequence_pool(
     x: LoDTensor,
     /,

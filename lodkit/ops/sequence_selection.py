@@ -195,7 +195,7 @@ def sequence_select_grad(x: LoDTensor, selected: LoDTensor, grad: Dense, /, *, l
 def _sort_sequences(x, keys, descending, level):
     depth = 0 if level is None else x._level(level) + 1
     count = shared.count_parts(x, depth)
-    keys = shared.check_sort_keys(values_of(keys), count, level).tolist()
+    keys = shared.check_sort_keys(values_of(keys), count, level, descending).tolist()
     groups = [(0, count)] if level is None else pairwise(x.lod()[depth - 1])
 
     def place(i):
@@ -215,7 +215,7 @@ def sequence_sort(
     ----------
     x : LoDTensor
     keys : array of numbers, or LoDTensor
-        One per sequence, or part, to sort. NaN comes last, in both orders.
+        One per sequence, or part, to sort; times as well. NaN and NaT come last, in both orders.
     descending : bool
         Sort from the largest key to the smallest.
     level : int, optional

@@ -6,12 +6,13 @@ import typing
 
 import numpy as np
 
-from ..arrays import FLOATING, MAX_INT64, SUMMED, check_gradient, check_values, is_integer, native
+from ..arrays import FLOATING, MAX_INT64, ORDERED, check_gradient, check_values, is_integer, native
 from ..arrays.sizes import size_products
 from ..base.errors import LoDMismatchError, RowIndexError, ShapeMismatchError
 from ..lod import LoDTensor, values_of
 from ..registry import Dense, op
 from .shared import plain
+from .shared.reductions import order_keys
 
 DOCS_PAGE = "pool"
 SEARCH_WORDS = {"sequence_topk": "topk, k largest, nlargest, best k", "sequence_topk_avg_pooling": "k-max pooling"}
@@ -48,18 +49,19 @@ def bad_index(x, indices, numbers, at):
     )
 
 
-def top_positions(numbers, k):
+def top_positions(values, k):
     """Positions of the largest, NaN first, and of equal ones the first."""
+    numbers = order_keys(values).tolist()
     nan = [n != n for n in numbers]
     return sorted(range(len(numbers)), key=lambda i: (not nan[i], 0 if nan[i] else -numbers[i], i))[:k]
 
 
-@op(types=SUMMED)
+@op(types=ORDERED)
 def sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]:
     """Return the k largest elements of each innermost sequence, in descending order, and their indices in it.
 
-    A shorter sequence gives all of its elements; nothing is padded (``lengths_top_k`` pads). NaN counts as larger than
-    every number, as in max; of equal values the first comes first. Levels above stay.
+    A shorter sequence gives all of its elements; nothing is padded (``lengths_top_k`` pads). NaN and NaT count as
+    larger than every number, as in max; of equal values the first comes first. Levels above stay.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ def sequence_topk(x: LoDTensor, /, *, k: int) -> tuple[LoDTensor, LoDTensor]:
     """
     check_steps(x.values, k)
     offsets = x._row_offsets().tolist()
-    best = [top_positions(x.values[a:b].tolist(), k) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    best = [top_positions(x.values[a:b], k) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
     rows = [offsets[s] + i for s, chosen in enumerate(best) for i in chosen]
     lengths = [*x.recursive_sequence_lengths()[:-1], [len(chosen) for chosen in best]]
     values = x.values[np.array(rows, np.int64)].astype(native(x.dtype))
@@ -165,7 +167,7 @@ def _largest(x, row, column, k, channels):
         for c in range(channels):
             for r in range(rows):
                 first = start + (c * rows + r) * columns
-                numbers = x.values.reshape(-1)[first : first + columns].tolist()
+                numbers = x.values.reshape(-1)[first : first + columns]
                 yield row._row_offsets()[s] + r, c, [first + i for i in top_positions(numbers, k)]
 
 

@@ -173,8 +173,8 @@ def test_words_with_and_without_a_dictionary():
     [
         (pa.array([[{"a": 1}]]), "not records; pass one field"),
         (pa.array([[(1, 2.0)]], pa.map_(pa.int64(), pa.float64())), "not maps; Features.from_arrow"),
-        (pa.array([[0]], pa.list_(pa.timestamp("s"))), "not dates or times; cast to int64"),
-        (pa.array([[0]], pa.list_(pa.date32())), "not dates or times; cast to int32"),
+        (pa.array([[0]], pa.list_(pa.time64("us"))), "not times of day; cast to int64"),
+        (pa.array([[0]], pa.list_(pa.time32("s"))), "not times of day; cast to int32"),
         (pa.array([[1]], pa.list_view(pa.int64())), "not list views; cast to lists"),
         (pa.array([[b"x"]]), "not bytes"),
         (pa.array([[1]], pa.list_(pa.decimal128(3, 1))), "not decimals; cast to float64"),

@@ -4,7 +4,7 @@
 import numba
 
 from .ids import check_as_read, check_vector, checked_ids, find_outside, ids_of
-from .kernels import add_to, convert, copy_elements, fill, iota, turn_highest_bit
+from .kernels import add_number, add_to, convert, copy_elements, fill, iota
 from .launcher import BLOCK, cuda, device, elementwise, extending, launch, numba_types
 from .libraries import library_of
 from .memory import (

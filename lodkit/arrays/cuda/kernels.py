@@ -49,10 +49,6 @@ def fill(out, number):
     return _fill.into(out, number.view(np.uint16) if out.dtype == np.float16 else number)
 
 
-#: Turns over the highest bit: the order of uint64 becomes that of int64.
-HIGHEST_BIT = np.int64(-1 << 63)
-
-
 @elementwise
 def _copy_integers(i, source, out):
     out[i] = source[i]
@@ -64,13 +60,13 @@ def _copy_flags(i, source, out):
 
 
 @elementwise
-def _turn_highest_bit(i, source, out):
-    out[i] = source[i] ^ HIGHEST_BIT
+def _add_number(i, source, number, out):
+    out[i] = source[i] + number
 
 
-def turn_highest_bit(x):
-    """New array of int64 with the highest bits turned over."""
-    return _turn_highest_bit.into(x.like(x.shape), x)
+def add_number(x, number):
+    """New array of int64, ``x + number`` modulo 2**64."""
+    return _add_number.into(x.like(x.shape), x, np.int64(number))
 
 
 def copy_elements(source, out):

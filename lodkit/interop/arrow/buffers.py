@@ -8,6 +8,7 @@ from ...base.errors import DTypeError, LoDError
 from ...lod.levels import load_compiled
 from .c_data import NUMBERS
 from .importing import malformed_error
+from .times import read_times, stored_type, times_of
 
 LONGEST_SIZE = len("+w:") + 18  # of a format of lists of fixed size, in digits
 _DICTIONARY = "pass dictionary=True for ids and the list of words"
@@ -22,9 +23,9 @@ _KINDS = {
     b"+v": ("list views", "cast to lists, pyarrow.list_(...), first"),
     b"+u": ("unions", "pass one of their fields"),
     b"+r": ("runs", "decode them first, pyarrow.compute.run_end_decode"),
-    **dict.fromkeys((b"tdD", b"tts", b"ttm"), ("dates or times", "cast to int32 first")),
+    **dict.fromkeys((b"tts", b"ttm"), ("times of day", "cast to int32 first")),
     b"ti": ("intervals", "convert them to numbers first"),
-    b"t": ("dates or times", "cast to int64 first"),
+    b"t": ("times of day", "cast to int64 first"),
     b"d": ("decimals", "cast to float64 first"),
 }
 
@@ -117,11 +118,16 @@ def fixed_size(format):
     return int(format[3:])
 
 
+def holds_values(format):
+    """Whether a format is that of numbers of some width, or of times."""
+    return format in NUMBERS or times_of(format) is not None
+
+
 def numbers(column):
-    """Numbers of a column: a view; booleans, and what a dictionary of numbers stands for, are copied."""
+    """Numbers or times of a column: a view; booleans, days, and what a dictionary stands for, are copied."""
     format, count = column.schema.format, column.count
     if column.schema.dictionary:
-        if column.schema.words().format not in NUMBERS:
+        if not holds_values(column.schema.words().format):
             raise _format_error(column.schema.words().format)
         words = column.words()
         if find_nulls(words) is not None:
@@ -129,6 +135,8 @@ def numbers(column):
         return numbers(words)[ids(column, words.count)] if words.count else np.zeros(count)
     if format in NUMBERS:
         return view(column, 1, column.start, count, NUMBERS[format])
+    if (dtype := times_of(format)) is not None:
+        return read_times(view(column, 1, column.start, count, stored_type(dtype)), dtype, find_nulls(column))
     if format == b"b":
         return bits(column, 1) if count else np.empty(0, bool)
     if format == b"n":

@@ -29,10 +29,11 @@ from .c_data import (
     set_context,
 )
 from .native import callbacks
+from .times import format_of, store_times, times_of
 
 
 class Node(typing.NamedTuple):
-    """An Arrow array to be: its buffers (the first, for nulls, is always None) and its children."""
+    """An Arrow array to be: its buffers (the first has the bits of what is not null, or is None) and its children."""
 
     format: bytes
     length: int
@@ -40,6 +41,7 @@ class Node(typing.NamedTuple):
     children: tuple = ()
     name: bytes = b"item"
     flags: int = NULLABLE
+    nulls: int = 0
 
 
 def export(root, with_array=True):
@@ -61,7 +63,7 @@ def export(root, with_array=True):
     addresses = array("q", [0 if buffer is None else buffer.ctypes.data for buffer in buffers])
     at, fields = addresses.buffer_info()[0], []
     for node in nodes:
-        fields.append((node.length, 0, 0, len(node.buffers), len(node.children), at))
+        fields.append((node.length, node.nulls, 0, len(node.buffers), len(node.children), at))
         at += 8 * len(node.buffers)
     return schema, _capsule(ARRAY, nodes, fields, of_arrays, (addresses, buffers))
 
@@ -130,7 +132,7 @@ def plain_values(values):
 
 def items(values, format=None):
     """Rows as an array of numbers, in lists of fixed size where they are not scalars."""
-    values = _as_asked(values, NUMBERS.get(format))
+    values = _as_asked(values, NUMBERS.get(format) or (format and times_of(format)))
     dtype = native(values.dtype)
     lengths = [values.shape[0]]
     for size in values.shape[1:]:
@@ -140,6 +142,16 @@ def items(values, format=None):
     elif dtype in FORMATS:
         values = np.ascontiguousarray(values, dtype)
         node = Node(FORMATS[dtype], lengths[-1], (None, values if values.flags.aligned else values.copy()))
+    elif dtype.kind in "mM":
+        stored, valid = store_times(np.ascontiguousarray(values, dtype))
+        zoned = format and format.startswith(b"ts") and times_of(format) == dtype
+        node = Node(
+            format if zoned else format_of(dtype),
+            lengths[-1],
+            (valid, stored if stored.flags.aligned else stored.copy()),
+        )
+        # How many are missing, the bits say.
+        node = node if valid is None else node._replace(nulls=-1)
     else:
         raise DTypeError(f"Arrow has no numbers of type {dtype}; {remedy_of(dtype)}")
     for size, length in zip(reversed(values.shape[1:]), reversed(lengths[:-1]), strict=True):
@@ -151,6 +163,10 @@ def _as_asked(values, wanted):
     """Values in the type asked for: a floating one of floats, or one that holds them all; else as they are."""
     if wanted is None or values.dtype == wanted:
         return values
+    if values.dtype.kind in "mM" and values.dtype.kind == wanted.kind:
+        # A finer unit holds fewer years: NumPy says neither that it is too fine nor that it is too coarse.
+        made = values.astype(wanted)
+        return made if np.array_equal(made.astype(values.dtype), values, equal_nan=True) else values
     if np.can_cast(values.dtype, wanted, "safe") or values.dtype.kind == wanted.kind == "f":
         return values.astype(wanted)
     if values.dtype.kind not in "iu" or wanted.kind not in "iu":

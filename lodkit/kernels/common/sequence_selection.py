@@ -71,7 +71,7 @@ def sequence_select_grad(on, x: LoDTensor, selected: LoDTensor, grad, /, *, leve
 def _plan_sort(on, x, keys, descending, level):
     check_values(x.values.dtype, "sequence_sort")
     depth = 0 if level is None else x._level(level) + 1
-    keys = checks.check_sort_keys(values_of(on.structure(keys)), checks.count_parts(x, depth), level)
+    keys = checks.check_sort_keys(values_of(on.structure(keys)), checks.count_parts(x, depth), level, descending)
     order = np.argsort(_ascending_keys(keys) if descending else keys, kind="stable")
     if level is not None:
         parents = segment_numbers(x._lod[depth - 1])

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ...arrays import (
+    ORDERED,
     SUMMED,
     VALUE_TYPES,
     cast_to,
@@ -18,6 +19,7 @@ from ...arrays import (
     is_half,
     name_of_dtype,
     native,
+    time_of,
     to_dtype,
     total_dtype,
     upcast,
@@ -79,6 +81,13 @@ REDUCE = {
 ARG = {"max": np.argmax, "min": np.argmin}
 
 
+def order_keys(values):
+    """Numbers in the order of the values: of times integers, among which NaT is the largest, as for ``np.sort``."""
+    return values.astype(native(values.dtype)).view(np.int64) - 1 if values.dtype.kind in "mM" else values
+
+
+#: Reductions whose result is one of the values, so that times have them too.
+SELECTIONS = frozenset(("max", "min", "first", "last"))
 #: Reductions that give integers no integer.
 FRACTIONS = frozenset(("mean", "sqrt", "logsumexp", "logmeanexp"))
 
@@ -89,7 +98,7 @@ def result_dtype(dtype, reduce, asked=None, *, may_ask=True):
     The mean of integers, and what else has fractions, is refused unless float64 is asked for. ``may_ask`` says whether
     the operator has the attribute for that.
     """
-    dtype = check_values(dtype, reduce, takes=SUMMED, bfloat16=True)
+    dtype = check_values(dtype, reduce, takes=ORDERED if reduce in SELECTIONS else SUMMED, bfloat16=True)
     if not is_floating(dtype) and reduce in FRACTIONS:
         if asked is None or np.dtype(asked) != np.float64:
             ask = "pass dtype='float64', or " if may_ask else ""
@@ -108,6 +117,10 @@ def result_dtype(dtype, reduce, asked=None, *, may_ask=True):
 @functools.lru_cache(256)
 def pad_of(pad_value, dtype):
     """``pad_value`` as a value of ``dtype``."""
+    if isinstance(pad_value, np.datetime64 | np.timedelta64):
+        if (time := time_of(pad_value, dtype)) is None:
+            raise _bad_pad(pad_value, dtype)
+        return time
     if not is_floating(dtype):
         words = np.dtype(np.int64) if dtype.kind in "mM" else dtype
         low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(words).min, np.iinfo(words).max)
@@ -153,7 +166,7 @@ def reduce_segments(values, offsets, weights, reduce, pad_value, dtype=None):
     """Define all segment reductions, with checked weights."""
     dtype = result_dtype(values.dtype, reduce, dtype)
     out = np.full((len(offsets) - 1, *values.shape[1:]), pad_of(pad_value, dtype), dtype)
-    exact = values.astype(total_dtype(dtype))
+    exact = values if values.dtype.kind in "mM" else values.astype(total_dtype(dtype))
     if weights is not None:
         scale = weights.astype(np.float64).reshape(-1, *[1] * (values.ndim - 1))
     for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):

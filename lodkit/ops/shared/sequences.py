@@ -181,9 +181,11 @@ def unselectable(number, parent, position, count, level):
     )
 
 
-def check_sort_keys(keys, count, level):
-    """Check that there is one key per part to sort."""
+def check_sort_keys(keys, count, level, descending):
+    """Check that there is one key per part to sort. Returns numbers: of times integers, in whose order NaT is last."""
     keys = np.asarray(keys)
+    if keys.dtype.kind in "mM":
+        keys = keys.astype(native(keys.dtype)).view(np.int64) - (not descending)
     if not is_plain(keys.dtype):
         raise DTypeError(f"sequence_sort: keys must be numbers, not {keys.dtype}; {remedy_of(keys.dtype)}")
     if keys.shape != (count,):

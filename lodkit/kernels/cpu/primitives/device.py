@@ -63,9 +63,9 @@ def view_as(x, dtype):
     return to_contiguous(x).view(dtype)
 
 
-def turn_highest_bit(x):
-    """A new array of int64 with the highest bits turned over."""
-    return x ^ np.int64(-1 << 63)
+def add_number(x, number):
+    """A new array of int64, ``x + number`` modulo 2**64."""
+    return x + np.int64(number)
 
 
 def fill(out, number):

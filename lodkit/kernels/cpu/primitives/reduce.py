@@ -379,7 +379,7 @@ def reduce_with_index(reduce, values, offsets, pad_value, out=None):
 def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
     """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
     values, ids, padding_idx = rows_to_read(values, ids, padding_idx)
-    values = matrix(to_comparable(device, upcast(values)))
+    values = matrix(to_comparable(device, upcast(values), reduce))
     index = np.empty((len(offsets) - 1, values.shape[1]), np.int64)
     padding = -1 if padding_idx is None else padding_idx
     ids = NO_IDS if ids is None else ids

@@ -12,6 +12,7 @@ import sys
 import numpy as np
 
 from ....arrays.cuda import View, elementwise, memory, vector, view
+from ....arrays.cuda import add_number as add_number
 from ....arrays.cuda import check_vector as check_vector
 from ....arrays.cuda import checked_ids as checked_ids
 from ....arrays.cuda import checked_ids as ids_in_range  # noqa: F401
@@ -20,7 +21,6 @@ from ....arrays.cuda import copy_elements as copy_elements
 from ....arrays.cuda import fill as fill
 from ....arrays.cuda import ids_of as integers  # noqa: F401
 from ....arrays.cuda import refuse_overlap as refuse_overlap
-from ....arrays.cuda import turn_highest_bit as turn_highest_bit
 from ....lod import LoDTensor, RankTable, SelectedRows
 from ... import importing
 

@@ -20,7 +20,7 @@ def reduce_with_index(reduce, values, offsets, pad_value, out=None):
     dtype, offsets = result_dtype(values.dtype, reduce), offsets_like(values, offsets)
     if needs_integers(values.dtype):
         out = reduce_into(values, None, None, None, offsets, reduce, pad_value, out)
-        return out, argreduce_rows(reduce, to_comparable(device, values), None, None, offsets, out.shape)
+        return out, argreduce_rows(reduce, to_comparable(device, values, reduce), None, None, offsets, out.shape)
     out = output(values, (len(offsets), *values.shape[1:]), dtype, out)
     return out, _extremes(reduce, values, None, None, offsets, pad_of(pad_value, dtype), out)
 
