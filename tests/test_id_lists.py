@@ -70,7 +70,13 @@ def test_find_keeps_the_structure_of_queries():
 LIST = LoDTensor([1, 2, 3], [[2, 1]])
 WRONG = [
     ("unique", ([[1, 2]],), {}, lodkit.LoDError, r"ids must be one-dimensional, got shape \(1, 2\)"),
-    ("unique", (np.array([1.5]),), {}, lodkit.DTypeError, "unique takes integers, bool, datetime64 or timedelta64, not float64"),
+    (
+        "unique",
+        (np.array([1.5]),),
+        {},
+        lodkit.DTypeError,
+        "unique takes integers, bool, datetime64 or timedelta64, not float64",
+    ),
     ("find_duplicate_elements", ([[1]],), {}, lodkit.LoDError, r"data must be one-dimensional, got shape \(1, 1\)"),
     ("find_duplicate_elements", (np.array([1j]),), {}, lodkit.DTypeError, "takes floats.* not complex128"),
     ("find", ([[1]], [1]), {}, lodkit.LoDError, "ids must be one-dimensional"),
