@@ -210,8 +210,8 @@ def test_times_move_as_themselves(dtype):
     assert np.isnat(padded[1]).all() and np.isnat(padded[2, 1:]).all()
     back = lodkit.sequence_unpad(padded, lengths)
     np.testing.assert_array_equal(back.values.view(np.int64), values.astype(dtype).view(np.int64))
-    with pytest.raises(lodkit.DTypeError, match="max takes floats of at most 64 bits, integers or bool, not "):
-        lodkit.sequence_pool(x, pool="max")
+    with pytest.raises(lodkit.DTypeError, match="sum takes floats of at most 64 bits, integers or bool, not "):
+        lodkit.sequence_pool(x, pool="sum")
     assert lodkit.concat_columns(values[:2], values[2:]).dtype == dtype
 
 

@@ -92,3 +92,20 @@ def test_no_tokens_are_tokens_of_any_type(name, dtype, place):
     assert values.tolist() == (expected.values if isinstance(expected, LoDTensor) else expected).tolist()
     definition = lodkit.OPS[name].definition(*before, *[tokens] * count, **attrs)
     assert definition.shape == expected.shape
+
+
+@pytest.mark.parametrize("tokens", [[2**64 - 1, 3], np.array([2**64 - 1, 2**63, 3], np.uint64), [2**64 - 1, 3, 3]])
+def test_hashed_tokens_above_int64(tokens, place):
+    x = LoDTensor(np.array([2**64 - 1, 7, 2**63 - 1, 3], np.uint64), [[1, 2, 1]])
+    out = place.home(lodkit.sequence_erase(place.to(x), tokens=tokens))
+    assert (out.to_list(), out.dtype) == ([[], [7, 2**63 - 1], []], np.uint64)
+    assert lodkit.sequence_erase.definition(x, tokens=tokens).equals(out)
+    for call in (lodkit.sequence_contains, lodkit.sequence_contains.definition):
+        assert call(place.to(x) if call is lodkit.sequence_contains else x, tokens=tokens).tolist() == [
+            True,
+            False,
+            True,
+        ]
+    signed = x.with_values(np.array([-1, 7, 2**63 - 1, 3]))
+    with pytest.raises(lodkit.RowIndexError, match=r"tokens\[0\] = 18446744073709551615 is above 2\^63 - 1"):
+        lodkit.sequence_erase(place.to(signed), tokens=tokens)

@@ -7,7 +7,7 @@ import typing
 
 import numpy as np
 
-from ..arrays import WHOLE, integers
+from ..arrays import WHOLE, integers, is_integer
 from ..base.errors import LoDError
 from ..lod import LoDTensor
 from ..registry import Dense, VarDesc, VarType, inferred_level, op
@@ -22,11 +22,23 @@ SEARCH_WORDS = {
 
 
 def prepare_erase(values, tokens):
-    """Check the inputs. Returns the dtype, and the tokens to delete: int64, ascending."""
-    dtype, found = check_tokens("sequence_erase", values), integers(np.asarray(tokens), "tokens")
+    """Check the inputs. Returns the dtype, and the tokens to delete, as ``distinct_tokens`` gives them."""
+    dtype = check_tokens("sequence_erase", values)
+    return dtype, distinct_tokens(tokens, dtype)
+
+
+def distinct_tokens(tokens, dtype):
+    """Tokens to look for, each once, ascending: int64, or uint64 among values of uint64 where one is above int64."""
+    found = np.asarray(tokens)
+    if found.dtype.kind in "fO" and isinstance(tokens, list | tuple) and all(map(is_integer, tokens)):
+        # NumPy makes floats of integers above int64 beside smaller ones. No value of uint64 is negative.
+        found = np.array([n for n in tokens if n >= 0 or dtype != np.uint64], object)
+        found = found.astype(np.uint64) if all(0 <= n < 1 << 64 for n in found) else found
+    if not found.dtype == dtype == np.uint64:
+        found = integers(found, "tokens")
     if found.ndim != 1:
         raise LoDError(f"tokens has shape {found.shape}; give a list of numbers")
-    return dtype, np.sort(found)
+    return np.unique(found)
 
 
 def is_among(values, tokens):
@@ -128,12 +140,8 @@ sequence_enumerate.example(lambda dtype: [((LoDTensor(np.array([1, 2]), [[2]]),)
 
 
 def prepare_contains(values, tokens):
-    """Check the inputs. Returns the tokens: int64, ascending, each once."""
-    check_tokens("sequence_contains", values)
-    found = integers(np.asarray(tokens), "tokens")
-    if found.ndim != 1:
-        raise LoDError(f"tokens has shape {found.shape}; give a list of numbers")
-    return np.unique(found)
+    """Check the inputs. Returns the tokens, as ``distinct_tokens`` gives them."""
+    return distinct_tokens(tokens, check_tokens("sequence_contains", values))
 
 
 @op(types=WHOLE)

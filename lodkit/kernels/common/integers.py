@@ -57,8 +57,8 @@ def to_comparable(on, x, reduce="max"):
 
 
 def comparable_tokens(tokens, kind):
-    """Ascending int64 tokens beside numbers of a type after ``to_comparable``: those that it has."""
-    return np.sort(tokens[tokens >= 0] ^ np.int64(-1 << 63)) if native(kind) == _UINT64 else tokens
+    """Ascending tokens beside numbers of a type after ``to_comparable``: those that it has, as int64."""
+    return tokens[tokens >= 0].astype(_INT64) ^ np.int64(-_HALF) if native(kind) == _UINT64 else tokens
 
 
 def from_comparable(on, x, dtype, reduce="max"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import integers
 from ...ops import sequence_tokens as ops
 from .integers import comparable_tokens, to_comparable
 
@@ -15,7 +14,7 @@ def sequence_contains(on, x, /, *, tokens, level):
     if not len(tokens) or not x.values.size:
         return np.zeros(len(offsets) - 1, bool)
     ids = on.convert(to_comparable(on, x.values.reshape(x.values.size)), np.dtype(np.int64))
-    tokens = comparable_tokens(integers(tokens, "tokens"), x.values.dtype)
+    tokens = comparable_tokens(tokens, x.values.dtype)
     if not len(tokens):
         return np.zeros(len(offsets) - 1, bool)
     at = on.selected_rows.find(ids, on.send(ids, tokens))
