@@ -201,9 +201,9 @@ def embedding_bag(
     LoDLevelError
         The ids have no lengths.
     DTypeError
-        The ids are not integers. Or the pool is not defined for the type of the table: mean, sqrt, logsumexp and
-        logmeanexp of integers need ``dtype="float64"``. Or ``dtype`` does not fit the pool and the table, for instance
-        "float64" with a sum.
+        The ids are not integers. Or the pool is not defined for the type of the table, for instance the sum of times.
+        Mean, sqrt, logsumexp and logmeanexp of integers need ``dtype="float64"``. Or ``dtype`` does not fit the pool
+        and the table, for instance "float64" with a sum.
     ValueError
         Weights are passed with a pool other than sum and mean, or the table's type cannot hold ``pad_value``.
 

@@ -115,8 +115,8 @@ def segment_reduce(
     RowIndexError
         One of the indices is outside the data.
     DTypeError
-        The reduction is not defined for the type of the data: mean, sqrt, logsumexp and logmeanexp of integers need
-        ``dtype="float64"``.
+        The reduction is not defined for the type of the data, for instance the sum of times. Mean, sqrt, logsumexp and
+        logmeanexp of integers need ``dtype="float64"``.
     ValueError
         Weights are passed with a reduction other than sum and mean.
 

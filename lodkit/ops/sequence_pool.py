@@ -72,8 +72,9 @@ def sequence_pool(
     LoDLevelError
         x has no such level.
     DTypeError
-        The pool is not defined for the type of the values: mean, sqrt, logsumexp and logmeanexp of integers need
-        ``dtype="float64"``. Or ``dtype`` does not fit the pool and the values, for instance "float64" with a sum.
+        The pool is not defined for the type of the values, for instance the sum of times. Mean, sqrt, logsumexp and
+        logmeanexp of integers need ``dtype="float64"``. Or ``dtype`` does not fit the pool and the values, for instance
+        "float64" with a sum.
     ValueError
         ``return_index`` is passed with a pool other than max and min, or with ``dtype``. Or the values cannot hold
         ``pad_value``.
