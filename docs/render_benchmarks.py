@@ -40,17 +40,17 @@ PARTS = {"numpy", "pyarrow's calls", "from_offsets alone", "numpy, the bare prod
 
 #: What is done, the record's name, and whose time it is.
 TYPICAL = (
-    ("a process of Python that imports NumPy and lodkit", "import", "numpy, lodkit"),
-    ("one that imports NumPy alone", "import", "numpy"),
-    ("look up 50 ids in a call, rows of 16", "lookup_table 10 sequences of 5, width 16", "lodkit"),
-    ("pool them in 10 bags", "embedding_bag 10 sequences of 5, width 16", "lodkit"),
+    ("start Python, import NumPy and lodkit", "import", "numpy, lodkit"),
+    ("start Python, import NumPy alone", "import", "numpy"),
+    ("look up 50 ids, rows of 16", "lookup_table 10 sequences of 5, width 16", "lodkit"),
+    ("look up 50 ids, rows of 16, and sum 10 bags", "embedding_bag 10 sequences of 5, width 16", "lodkit"),
     ("a step of SGD in 10 rows", "sgd 10 rows", "lodkit"),
-    ("pool 82,000 ids in 4,096 bags, means", "embedding_bag mean 64 wide, uniform", "lodkit"),
-    ("their gradient and a step of Adagrad", "embedding_bag_adagrad, uniform", "lodkit gradient, update"),
-    ("the same in one pass (`embedding_bag_adagrad`)", "embedding_bag_adagrad, uniform", "lodkit"),
-    ("a step of Adam by SelectedRows of 82,000 rows, `lazy=True`", "adam, uniform rows, 64 wide", "lodkit"),
-    ("a step of Adam by a dense gradient, all million rows", "adam, dense gradient", "lodkit"),
-    ("sum 100,000 sequences, 2 million rows in all", "sequence_pool sum 2M x 64", "lodkit"),
+    ("look up 82,000 ids and average 4,096 bags", "embedding_bag mean 64 wide, uniform", "lodkit"),
+    ("the gradient of 4,096 bags, and a step of Adagrad", "embedding_bag_adagrad, uniform", "lodkit gradient, update"),
+    ("the same gradient and step in one pass (`embedding_bag_adagrad`)", "embedding_bag_adagrad, uniform", "lodkit"),
+    ("a step of Adam with a gradient of 82,000 rows, `lazy=True`", "adam, uniform rows, 64 wide", "lodkit"),
+    ("a step of Adam with a dense gradient of a million rows", "adam, dense gradient", "lodkit"),
+    ("sum 100,000 sequences with 2 million rows in total", "sequence_pool sum 2M x 64", "lodkit"),
 )
 
 
@@ -134,8 +134,8 @@ def machine_page(cpu, rows):
     """The page of one kind of CPU: how it was measured, and the tables of all families."""
     newest, versions = max(row["date"] for row in rows), rows[-1]["versions"]
     used = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "lodkit")
-    measured = f"Measured {newest}, with {used}. A row with a date is older, and so was its kernel."
-    back = "[Benchmarks](../benchmarks.md) says how to read these tables, and what was compared."
+    measured = f"Measured {newest}, with {used}. A row with a date is from that date, and from older kernels."
+    back = "[Benchmarks](../benchmarks.md) explains these tables and the peers."
     tables = [f"## {title}\n\n{table_of(part, newest)}" for title, part in by_family(rows).items()]
     return "\n".join([f"# Benchmarks on {cpu}\n", f"{measured} {back}\n", *tables])
 
@@ -156,9 +156,9 @@ def gpu_page(gpu, rows):
     """The page of one kind of GPU."""
     used = ", ".join(f"{name} {version}" for name, version in rows[-1]["versions"].items() if name != "lodkit")
     lines = ["".join(f"| {part} " if part else "| " for part in gpu_cells(row)) + "|\n" for row in rows]
-    copy = f"a copy reads and writes {rows[-1]['copy_speed']} TB/s"
-    measured = f"Measured {rows[-1]['date']}; {copy}; with {used}."
-    back = "[Benchmarks](../benchmarks.md#gpus) says how to read this table."
+    copy = f"A copy on the device moves {rows[-1]['copy_speed']} TB/s, reads and writes together."
+    measured = f"Measured {rows[-1]['date']}, with {used}. {copy}"
+    back = "[Benchmarks](../benchmarks.md#gpus) explains this table."
     return f"# Benchmarks on {gpu}\n\n{measured} {back}\n\n{GPU_HEAD}{''.join(lines)}"
 
 

@@ -158,6 +158,7 @@ RAISED = {
         "LoDMismatchError": (TABLE, INTEGERS, LoDTensor([1.0, 2.0], [[2]])),
         "LoDLevelError": (TABLE, LoDTensor([1, 2])),
         "DTypeError": (TABLE, LoDTensor([1.0], [[1]])),
+        "ValueError": (TABLE, INTEGERS, np.ones(2), {"pool": "max"}),
     },
     "sequence_pool": {
         "LoDLevelError": (INTEGERS, {"level": 3}),

@@ -73,11 +73,12 @@ def beam_search(
     end_id: int,
     is_accumulated: bool = True,
 ) -> tuple[LoDTensor, LoDTensor, Dense]:
-    """Select the best candidates of every source over all of its prefixes: one step of a beam search.
+    """Select the best candidates of every source sequence, over all prefixes of the source: one step of a beam search.
 
-    beam_search of Paddle; the search is Lowerre's (1976). A prefix that has ended (its last id is ``end_id``) keeps
-    that id and its score. A source is finished, and selects nothing, when all its selected prefixes have ended. If
-    scores are equal, the later prefix wins, and within a prefix the later candidate. NaN loses against every number.
+    The operator corresponds to Paddle's beam_search; the search is Lowerre's (1976). A prefix that has ended (its last
+    id is ``end_id``) keeps that id and its score. A source is finished, and selects nothing, when all its selected
+    prefixes have ended. If candidates of two prefixes have equal scores, the candidate of the later prefix is selected.
+    If candidates of one prefix have equal scores, the later candidate is selected. NaN loses against every number.
 
     Parameters
     ----------
@@ -86,27 +87,29 @@ def beam_search(
     pre_scores : array or LoDTensor
         The score of each prefix.
     ids : array or LoDTensor of int32 or int64, optional
-        The ids of candidates, ``(prefixes, candidates)``; without them a candidate's id is its column.
+        The ids of candidates, of shape ``(prefixes, candidates)``. By default the id of a candidate is its column.
     scores : LoDTensor of float16, float32 or float64
-        The scores of candidates, ``(prefixes, candidates)``, in the structure of the prefixes.
+        The scores of candidates, of shape ``(prefixes, candidates)``, in the structure of the prefixes.
     level : int
-        The level of scores whose sequences are the sources.
+        The level of ``scores`` at which each sequence is a source.
     beam_size : int
-        Candidates that a source keeps, at least 1.
+        The number of candidates that a source keeps, at least 1.
     end_id : int
         The id that ends a hypothesis.
     is_accumulated : bool
-        Scores are of whole prefixes; otherwise probabilities of a step, whose logarithms are added to ``pre_scores``.
+        If True, ``scores`` are scores of whole prefixes. If False, ``scores`` are probabilities of one step, and their
+        logarithms are added to ``pre_scores``.
 
     Returns
     -------
     selected_ids : LoDTensor of int64
-        Items have the shape of items of ``pre_ids``. The two innermost levels are sources of prefixes, and prefixes of
-        selected candidates. Candidates descend by their scores; equal scores keep their order.
+        Rows have the shape of rows of ``pre_ids``. The two innermost levels list the prefixes of each source, and the
+        selected candidates of each prefix. The candidates of a prefix are sorted by descending score; equal scores keep
+        their order.
     selected_scores : LoDTensor
-        Their scores.
+        The scores of the selected candidates.
     parent_idx : array of int64
-        The prefix of each.
+        The prefix of each selected candidate.
 
     Raises
     ------
@@ -115,11 +118,11 @@ def beam_search(
     RowIndexError
         An id is negative.
     LoDMismatchError
-        An input has not the structure of scores.
+        The structure of an input differs from the structure of scores.
     ShapeMismatchError
-        An input has not a row per prefix, or ids not one per score.
+        An input does not have one row per prefix, or ids do not have the shape of scores.
     DTypeError
-        Scores are not floating, ids not int32 or int64, or both scores of different types.
+        Scores are not floating, ids are not int32 or int64, or ``scores`` and ``pre_scores`` have different types.
     LoDLevelError
         Scores have no such level.
 
@@ -173,21 +176,28 @@ def check_classes(scores):
 def greedy_decode(scores: LoDTensor, /, *, end_id: int | None = None) -> tuple[LoDTensor, LoDTensor]:
     """Take the best class of every step, until a sequence ends.
 
-    If scores are equal, the first is taken, as everywhere except in ``beam_search``. NaN loses against every number.
+    If several classes have the highest score, the first class is taken. NaN loses against every number.
 
     Parameters
     ----------
     scores : LoDTensor of float16, float32 or float64
         Shape ``(steps, classes)``.
     end_id : int, optional
-        Steps after the first of this class are cut off.
+        The steps after the first step of this class are cut off.
 
     Returns
     -------
     ids : LoDTensor of int64
-        Shape ``(steps,)``: the class of each step that is left.
+        The class of each remaining step, of shape ``(steps,)``.
     best : LoDTensor
-        Its score.
+        The score of each of these classes.
+
+    Raises
+    ------
+    ShapeMismatchError
+        Scores do not have two dimensions, or have no classes.
+    DTypeError
+        Scores are not floating.
 
     Examples
     --------

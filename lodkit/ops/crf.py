@@ -111,15 +111,15 @@ def linear_chain_crf(
     The score of a sequence of tags ``y`` is ``transition[0, y[0]]``, plus ``emission[i, y[i]]`` for each step, plus
     ``transition[2 + y[i - 1], y[i]]`` between steps, plus ``transition[1, y[-1]]``. The likelihood of ``y`` is
     ``exp(score)`` divided by the sum over all sequences of tags of that length (Lafferty, McCallum and Pereira, 2001).
-    Computation is in double precision. linear_chain_crf of Paddle.
+    The likelihood is computed in double precision. The operator corresponds to Paddle's linear_chain_crf.
 
     Parameters
     ----------
     emission : LoDTensor of float16, float32 or float64
         ``(rows, tags)``: a score of each tag for each step.
     transition : array of shape (tags + 2, tags)
-        An array of the same type. Row 0 scores the first tag, row 1 the last tag, row ``2 + i`` each tag after tag i;
-        -inf forbids.
+        Scores of the type of emission. Row 0 scores the first tag, row 1 the last tag, and row ``2 + i`` each tag after
+        tag i. A score of -inf forbids the tag or the step.
     label : LoDTensor of int32 or int64
         The tag of each step, in the structure of emission.
     level : int
@@ -128,14 +128,14 @@ def linear_chain_crf(
     Returns
     -------
     array of one number per sequence, or LoDTensor when there are levels above
-        Has the type of emission; 0 for an empty sequence.
+        The loss has the type of emission; the loss of an empty sequence is 0.
 
     Raises
     ------
     RowIndexError
-        A label is no tag.
+        A label is outside ``[0, tags)``.
     LoDMismatchError
-        label has other structure than emission.
+        label and emission have different structures.
     ShapeMismatchError
         transition is not of shape ``(tags + 2, tags)``, or there are no tags.
 
@@ -165,7 +165,7 @@ def linear_chain_crf_grad(
 ) -> tuple[Dense, Dense]:
     """Return the gradients of ``linear_chain_crf`` by emission and transition.
 
-    How often a tag, or a step between tags, is expected, less how often the labels have it.
+    The gradient is the expected count of each tag, and of each step between tags, minus the count in the labels.
 
     >>> emission = LoDTensor(np.zeros((2, 2)), [[2]])
     >>> linear_chain_crf_grad(emission, np.zeros((4, 2)), emission.with_values(np.array([0, 1])), np.ones(1))[0]
@@ -196,10 +196,11 @@ def linear_chain_crf_grad(
 def crf_decoding(
     emission: LoDTensor, transition: Dense, label: LoDTensor | None = None, /, *, level: int = -1
 ) -> LoDTensor:
-    """Return the tags with the highest score for each sequence, or which of the labels are equal to them.
+    """Return the tags with the highest total score for each sequence, or compare the labels with these tags.
 
-    The search of Viterbi, in double precision, of the score that ``linear_chain_crf`` describes. If tags have equal
-    scores, the first is taken, from the last step backwards. crf_decoding of Paddle.
+    Viterbi's algorithm finds the highest score, as ``linear_chain_crf`` defines scores, in double precision. The tags
+    are chosen from the last step backwards; if tags have equal scores, the first tag is chosen. The operator
+    corresponds to Paddle's crf_decoding.
 
     Parameters
     ----------
@@ -215,14 +216,15 @@ def crf_decoding(
     Returns
     -------
     LoDTensor of int64
-        A tag for each step, in the structure of emission; with label, 1 where that is the tag, else 0.
+        A tag for each step, in the structure of emission. With label, 1 for each step whose label is the tag, and 0 for
+        other steps.
 
     Raises
     ------
     RowIndexError
-        A label is no tag.
+        A label is outside ``[0, tags)``.
     LoDMismatchError
-        label has other structure than emission.
+        label and emission have different structures.
     ShapeMismatchError
         transition is not of shape ``(tags + 2, tags)``, or there are no tags.
 

@@ -99,25 +99,26 @@ def ctc_loss(
     zero_infinity: bool = False,
     level: int = -1,
 ) -> Dense | LoDTensor:
-    """Return ``-log(p)`` of the labels of each sequence, p summed over all paths that ``ctc_align`` turns into them.
+    """Return the negative log-likelihood of the labels of each sequence: the CTC loss.
 
-    Connectionist temporal classification (Graves et al., 2006); warpctc of Paddle. The logits go through a softmax
-    first. Paths are added in the logarithmic domain and in double precision, so neither thousands of frames nor
-    probabilities of ``exp(-1000)`` underflow.
+    CTC is connectionist temporal classification (Graves et al., 2006). The loss is ``-log(p)``. Here p is the sum of
+    the probabilities of all paths that ``ctc_align`` turns into the labels. The operator applies a softmax to the
+    logits first. Paths are added in the logarithmic domain and in double precision, so neither thousands of frames nor
+    probabilities of ``exp(-1000)`` underflow. The operator corresponds to Paddle's warpctc.
 
     Parameters
     ----------
     logits : LoDTensor of shape (frames, classes)
         float16, float32 or float64, unnormalised.
     labels : LoDTensor of int32 or int64
-        Classes but the blank, ``(labels,)`` or ``(labels, 1)``, with as many sequences as the logits.
+        Classes without the blank, of shape ``(labels,)`` or ``(labels, 1)``, with as many sequences as the logits.
     blank : int
-        The class that stands between labels.
+        The class that separates labels, and stands for no label.
     norm_by_times : {False, True, "gradient"}
         Divide each loss by its number of frames; "gradient" divides only the gradient, as Paddle does.
     zero_infinity : bool
-        0 for a loss that is infinite, because no path gives its labels (they need more frames), or only paths of
-        probability 0. The gradient of such a sequence is 0 in any case.
+        If True, 0 replaces an infinite loss. A loss is infinite if there are too few frames for the labels, or if each
+        path to the labels has probability 0. The gradient of such a sequence is 0 in any case.
     level : int
         The level of the sequences; the innermost by default.
 
@@ -129,13 +130,13 @@ def ctc_loss(
     Raises
     ------
     RowIndexError
-        A label is the blank, or no class.
+        A label is the blank, or is outside ``[0, classes)``.
     LoDMismatchError
-        Sequences of logits and labels are no pairs.
+        Logits and labels have different numbers of sequences.
     ShapeMismatchError
-        Logits have not two dimensions.
+        Logits do not have two dimensions.
     ValueError
-        The blank is no class.
+        The blank is outside ``[0, classes)``.
 
     Examples
     --------
@@ -174,9 +175,9 @@ def ctc_loss_grad(
     norm_by_times: ByTimes = False,
     level: int = -1,
 ) -> LoDTensor:
-    """Return the gradient of ``ctc_loss`` by the logits: the softmax less the share of the paths in each class.
+    """Return the gradient of ``ctc_loss`` by the logits: the softmax minus the share of the paths in each class.
 
-    0 where the loss is infinite.
+    The gradient of a sequence with an infinite loss is 0.
 
     >>> logits, labels = LoDTensor(np.zeros((2, 2)), [[2]]), LoDTensor([1], [[1]])
     >>> ctc_loss_grad(logits, labels, np.array([6.])).values.round(4)

@@ -39,31 +39,32 @@ def levenshtein(a, b):
 def edit_distance(
     hyp: LoDTensor, ref: LoDTensor, /, *, normalized: bool = False, ignored_tokens: typing.Any = ()
 ) -> Dense | LoDTensor:
-    """Return the Levenshtein distance of each innermost sequence to its partner: insertions, deletions, substitutions.
+    """Return the Levenshtein distance between each innermost sequence of ``hyp`` and its partner in ``ref``.
 
-    edit_distance of Paddle: the distance of Levenshtein (1966), by the table of Wagner and Fischer (1974).
+    The operator counts the fewest insertions, deletions and substitutions (Levenshtein, 1966), with the table of Wagner
+    and Fischer (1974). The operator corresponds to Paddle's edit_distance.
 
     Parameters
     ----------
     hyp, ref : LoDTensor
-        int32 or int64, of rows of one number, ``(rows,)`` or ``(rows, 1)``, with as many sequences.
+        Tokens of int32 or int64, of shape ``(rows,)`` or ``(rows, 1)``. Both inputs have the same number of sequences.
     normalized : bool
-        Divide by the length of the reference: the error rate. Against an empty reference it is inf, or 0 where the
-        other sequence is empty too.
+        If True, the distance is divided by the length of ``ref``: the error rate. If ``ref`` is empty, the error rate
+        is inf, or 0 if ``hyp`` is empty too.
     ignored_tokens : list of int
-        Tokens that are deleted from both first.
+        Tokens that are deleted from both inputs first.
 
     Returns
     -------
     array of float32, or LoDTensor when there are levels above
-        One number per pair, under the levels above.
+        One distance per pair of sequences.
 
     Raises
     ------
     LoDMismatchError
-        Sequences are no pairs.
+        The inputs have different numbers of sequences.
     ShapeMismatchError
-        Rows are not one number.
+        A row has more than one number.
     DTypeError
         Tokens are not int32 or int64.
 

@@ -182,8 +182,10 @@ def embedding_bag(
     is_sparse : bool
         If True, the gradient of the table is SelectedRows; otherwise a dense array.
     dtype : {"float32", "float64"}, optional
-        The type of the result, by default the table's type. "float32" is for a table of float16 or bfloat16. "float64"
-        is for means and other fractions of integers; without "float64" these pools raise.
+        The type of the result. By default the result has the table's type, but sum and prod of integers and bool give
+        int64, or uint64 for an unsigned table. "float32" is for a table of float16 or bfloat16. "float64" is for mean,
+        sqrt, logsumexp and logmeanexp of integers; without "float64" these pools raise. No ``dtype`` changes the type
+        of an integer sum: convert the result with ``astype``.
 
     Returns
     -------
@@ -199,7 +201,11 @@ def embedding_bag(
     LoDLevelError
         The ids have no lengths.
     DTypeError
-        The ids are not integers, or the pool is not defined for the table's type (for instance the mean of integers).
+        The ids are not integers. Or the pool is not defined for the type of the table, for instance the sum of times.
+        Mean, sqrt, logsumexp and logmeanexp of integers need ``dtype="float64"``. Or ``dtype`` does not fit the pool
+        and the table, for instance "float64" with a sum.
+    ValueError
+        Weights are passed with a pool other than sum and mean, or the table's type cannot hold ``pad_value``.
 
     Examples
     --------

@@ -31,34 +31,39 @@ def gather(
     match_outer: bool = False,
     is_sparse: bool = True,
 ) -> Dense | LoDTensor:
-    """Return the entries of ``data`` at ``ids`` along an axis: on axis 0 a row for every id, in their structure.
+    """Return the entries of ``data`` at ``ids`` along an axis: on axis 0 one row per id, in the structure of ids.
 
-    The operator corresponds to Caffe2's Gather. Its result for an empty axis is ``data``, whatever the indices; here
-    every id is outside.
+    The operator corresponds to Caffe2's Gather. If the axis is empty, every id raises; Caffe2 returns ``data`` for any
+    ids.
 
     Parameters
     ----------
     data : array
-        The type may also be uint8 (packed rows), bool (masks), int8 and int16.
+        The type may also be uint8 (packed rows), bool (masks), int8 or int16.
     ids : array of int32 or int64 of any shape, LoDTensor (on axis 0), or list
     axis : int
-        Negative ones count from the last axis.
+        A negative axis counts from the last axis.
     wrap : bool
-        Negative ids count from the end; without, they are refused.
+        If True, negative ids count from the end; otherwise negative ids raise.
     match_outer : bool
-        The ids have the axes of ``data`` before ``axis`` too: each entry there has ids of its own.
+        If True, ids start with the axes of ``data`` that come before ``axis``, and each entry on these axes has its own
+        ids.
     is_sparse : bool
-        True if the gradient on axis 0 is SelectedRows.
+        If True, the gradient of ``data`` on axis 0 is SelectedRows; otherwise a dense array.
 
     Returns
     -------
     array of shape (*data.shape[:axis], *ids.shape, *data.shape[axis + 1:])
-        With ``match_outer``, ``ids.shape[axis:]`` in the middle.
+        With ``match_outer``, ``ids.shape[axis:]`` takes the place of ``ids.shape``.
 
     Raises
     ------
     RowIndexError
-        An id outside the axis; the message gives position, id and bound.
+        An id is outside the axis; the message gives position, id and bound.
+    ShapeMismatchError
+        ``data`` has no such axis, or with ``match_outer`` the ids do not start with the axes of ``data``.
+    DTypeError
+        Ids are not integers.
 
     Examples
     --------

@@ -87,15 +87,25 @@ def hash_rows(x: Dense, /, *, num_hash: int = 1, mod_by: int, dtype: Literal["in
     ----------
     x : array of int32 or int64 of shape (rows, ids), or LoDTensor
     num_hash : int
+        Hashes per row.
     mod_by : int
-        At most 2**31 where ``dtype`` is int32.
+        At least 1, and at most 2**31 if ``dtype`` is "int32".
     dtype : {"int64", "int32"}
-        The type in which ids are hashed: the bytes of int32 and int64 make different numbers. Paddle hashes ids
-        in the type that they have.
+        The type in which ids are hashed. The same id has different hashes as int32 and as int64, because its bytes
+        differ. Paddle hashes ids in the type of the input.
 
     Returns
     -------
-    array of this type, of shape (rows, num_hash, 1), or LoDTensor
+    array of type ``dtype`` and shape (rows, num_hash, 1), or LoDTensor with such values
+
+    Raises
+    ------
+    ValueError
+        ``num_hash`` or ``mod_by`` is less than 1, or ``mod_by`` is too large for ``dtype``.
+    DTypeError
+        Ids are not integers, or are int64 with ``dtype="int32"``.
+    LoDError
+        x does not have two dimensions.
 
     Examples
     --------

@@ -54,7 +54,16 @@ def layer_norm(x: Dense, scale: Dense | None = None, bias: Dense | None = None, 
     Returns
     -------
     array or LoDTensor
-        Like x. float16 is computed in float32.
+        Like x. Values of float16 are computed in float32.
+
+    Raises
+    ------
+    ShapeMismatchError
+        ``scale`` or ``bias`` does not have the shape of a row.
+    DTypeError
+        x is not floating, or scale or bias have another type.
+    ValueError
+        ``epsilon`` is negative or not finite.
 
     Examples
     --------

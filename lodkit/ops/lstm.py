@@ -101,24 +101,26 @@ def lstm(
     projection_clip: float = 0.0,
     cell_gradient: bool = True,
 ) -> tuple[LoDTensor, Dense | LoDTensor, Dense | LoDTensor, LoDTensor, Dense]:
-    """Run an LSTM over every sequence: ``lstm`` and ``lstmp`` of Paddle, and ``fusion_lstm``.
+    """Run an LSTM over every sequence.
 
-    Long short-term memory (Hochreiter and Schmidhuber, 1997) with forget gates and, if the bias has them, peepholes
-    (Gers et al., 2000). ``projection`` adds a projection (Sak et al., 2014). The products are BLAS's: a sequence's
-    result alone and in a batch agrees to rounding.
+    The operator is a long short-term memory (Hochreiter and Schmidhuber, 1997) with forget gates and, if the bias has
+    them, peepholes (Gers et al., 2000). ``projection`` adds a projection (Sak et al., 2014). BLAS computes the
+    products, so the results of a sequence alone and in a batch agree only up to rounding. The operator corresponds to
+    Paddle's lstm, lstmp and fusion_lstm.
 
-    The gates of a row are columns in the order candidate, input, forget, output. Let ``a`` be the products of the row
-    and of the previous output. Then ``candidate = tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``,
-    ``forget = sigmoid(a[2] + before * peephole[1])``, ``cell = candidate * input + before * forget``, ``output =
-    sigmoid(a[3] + cell * peephole[2])`` and ``hidden = output * tanh(cell)``, where ``before`` is the previous cell.
-    Nothing is padded: each step computes the sequences that have not ended.
+    The gates of a row are columns in the order candidate, input, forget, output. Let ``a`` be the sum of the products
+    of the row with ``input_weight`` and of the previous output with ``weight``, and of the bias. Then ``candidate =
+    tanh(a[0])``, ``input = sigmoid(a[1] + before * peephole[0])``, ``forget = sigmoid(a[2] + before * peephole[1])``,
+    ``cell = candidate * input + before * forget``, ``output = sigmoid(a[3] + cell * peephole[2])`` and ``hidden =
+    output * tanh(cell)``, where ``before`` is the previous cell. Nothing is padded: each step computes the sequences
+    that have not ended.
 
     Parameters
     ----------
     x : LoDTensor
         Rows of any shape, which are flattened.
     input_weight : array of shape (width, 4 * size) or None
-        None if the rows of x are already multiplied with it.
+        None if the rows of x are already multiplied with this weight.
     weight : array of shape (out, 4 * size)
         ``out`` is ``size`` without a projection.
     bias : array of 4 * size elements, or 7 * size, optional
@@ -130,21 +132,22 @@ def lstm(
     level : int
         The level of the sequences; the innermost by default.
     reverse : bool
-        Walk every sequence from its end.
+        If True, each sequence is read from its last row to its first.
     gate_activation, cell_activation, candidate_activation, projection_activation : str
         identity, relu, sigmoid or tanh.
     cell_clip, projection_clip : float
         Largest absolute value of cells, and of the output of the projection; 0 does not clip.
     cell_gradient : bool
-        False: no gradient flows from cells, of all steps or the last step, as in Paddle.
+        If False, no gradient flows back from the returned cells, as in Paddle.
 
     Returns
     -------
     out : LoDTensor
         The hidden states of all steps, in the structure of x.
     (hidden, cell) : arrays of shape (sequences, out) and (sequences, size), or LoDTensors when there are levels above
-        Output and cell of each sequence after its last step: with ``reverse`` for its first row. For an empty
-        sequence they are ``h0`` and ``c0``. Pass them as h0 and c0 of another call to continue the sequences.
+        Output and cell of each sequence after its last step. With ``reverse`` the last step is the first row. For an
+        empty sequence output and cell are ``h0`` and ``c0``. To continue the sequences in another call, pass these
+        arrays as h0 and c0.
 
     Raises
     ------
@@ -160,9 +163,9 @@ def lstm(
 
     Notes
     -----
-    The gradient reads the cells of all steps, and the gates. Gates are an array of shape (rows, 4 * size) in the order
-    of the steps, float32 for float16. ``out, hidden, cell, cells, gates = lstm.full(...)`` returns them too; cells have
-    a gradient.
+    The gradient reads the cells of all steps, and the gates. ``out, hidden, cell, cells, gates = lstm.full(...)``
+    also returns these values. The gates are an array of shape (rows, 4 * size) in the order of the steps, float32 if x
+    is float16. A loss may also depend on the cells of all steps.
 
     Examples
     --------

@@ -88,15 +88,16 @@ def reduce_dims(
 ) -> Dense:
     """Reduce the first, or the last, dimensions of an array.
 
-    Caffe2's ReduceFront and ReduceBack {Sum, Mean, Max}, ReduceFrontWeightedSum.
+    The operator corresponds to Caffe2's ReduceFront and ReduceBack {Sum, Mean, Max}, and ReduceFrontWeightedSum.
 
     Parameters
     ----------
     data : array
     weights : array of shape (product of the reduced dimensions,), optional
-        At the front, with sum and mean; the mean divides by the sum of the weights, and is 0 where that is 0.
+        Only for sum and mean, with ``where="front"``. The mean divides by the sum of the weights; if this sum is 0,
+        the mean is 0.
     lengths : array of int, optional
-        Number of elements that are reduced per column, one per element of the result; all by default.
+        Numbers of elements that are reduced, one per element of the result; by default all elements are reduced.
     where : {"front", "back"}
     num_dims : int
         Number of reduced dimensions.
@@ -104,7 +105,18 @@ def reduce_dims(
     Returns
     -------
     array
-        Has the kept dimensions; 0 if nothing is reduced.
+        Has the dimensions that are not reduced. An element without reduced elements is 0.
+
+    Raises
+    ------
+    ShapeMismatchError
+        The array has fewer than ``num_dims`` dimensions.
+    LoDError
+        Weights are not one per row, lengths are not one per column, or a length is out of range.
+    DTypeError
+        ``reduce`` is "mean", and the data are integers.
+    ValueError
+        Weights are passed with a reduction other than sum and mean, with ``where="back"``, or with lengths.
 
     Examples
     --------

@@ -78,10 +78,10 @@ def segment_reduce(
     is_sparse: bool = True,
     dtype: ResultType | None = None,
 ) -> Dense:
-    """Reduce the rows of every segment to one row, with any representation of segments, optionally of gathered rows.
+    """Reduce the rows of every segment to one row, for segments given by lengths, offsets or ids.
 
-    Caffe2's SortedSegment*, SortedSegmentRange*, UnsortedSegment* and Lengths* reductions, their weighted forms, and
-    their Sparse* forms, in one operator.
+    The operator corresponds to Caffe2's SortedSegment*, SortedSegmentRange*, UnsortedSegment* and Lengths* reductions,
+    with the weighted and Sparse* forms of these reductions.
 
     Parameters
     ----------
@@ -92,25 +92,33 @@ def segment_reduce(
         For sum and mean; the mean divides by the sum of the weights. If that sum is 0, the result is ``pad_value``, as
         for an empty segment, and has no gradient.
     indices : array of int32 or int64, optional
-        Reduce ``data[indices]`` without making this array; segments and weights are for these rows.
+        If indices are passed, the operator reduces ``data[indices]``, without storing this array. Segments and weights
+        then refer to the rows of ``data[indices]``.
     by : {"lengths", "offsets", "ids", "unsorted_ids"}
         Representation of ``segments``.
     num_segments : int, optional
-        For ids: number of segments; the largest id + 1 by default, which needs a search in unsorted ids.
+        The number of segments if segments are ids; the largest id + 1 by default. For unsorted ids the default takes a
+        pass over the ids.
     pad_value : float
         The result for an empty segment.
     is_sparse : bool
-        For indices: make the gradient of the data SelectedRows.
+        If indices are passed: True if the gradient of the data is SelectedRows, False for a dense array.
     dtype : {"float32", "float64"}, optional
-        The type of the result, by default the type of the data. "float32" for data of float16 or bfloat16; "float64"
-        for means and other fractions of integers, which raise otherwise.
+        The type of the result. By default the result has the type of the data, but sum and prod of integers and bool
+        give int64, or uint64 for unsigned data. "float32" is for data of float16 or bfloat16. "float64" is for mean,
+        sqrt, logsumexp and logmeanexp of integers; without "float64" these reductions raise.
 
     Raises
     ------
     LoDError, SegmentIdError
-        Segments are malformed, or have another number of rows than the data; the message gives position and value.
+        Segments are malformed, or do not cover the rows of the data. The message gives the position and the value.
     RowIndexError
         One of the indices is outside the data.
+    DTypeError
+        The reduction is not defined for the type of the data, for instance the sum of times. Mean, sqrt, logsumexp and
+        logmeanexp of integers need ``dtype="float64"``.
+    ValueError
+        Weights are passed with a reduction other than sum and mean.
 
     Examples
     --------

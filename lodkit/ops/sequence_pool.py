@@ -58,8 +58,10 @@ def sequence_pool(
         For max and min: also return the row number of the first extreme, as int64. Row numbers count from the start of
         the batch; an empty sequence gives -1.
     dtype : {"float32", "float64"}, optional
-        The type of the result, by default the type of the values. "float32" is for float16 values. "float64" is for
-        means and other fractions of integers; without "float64" these pools raise.
+        The type of the result. By default the result has the type of the values, but sum and prod of integers and bool
+        give int64, or uint64 for unsigned values. "float32" is for values of float16 or bfloat16. "float64" is for
+        mean, sqrt, logsumexp and logmeanexp of integers; without "float64" these pools raise. No ``dtype`` changes the
+        type of an integer sum: convert the result with ``astype``.
 
     Returns
     -------
@@ -70,9 +72,12 @@ def sequence_pool(
     LoDLevelError
         x has no such level.
     DTypeError
-        The pool is not defined for the type of the values, for instance mean, sqrt and logsumexp for integers.
+        The pool is not defined for the type of the values, for instance the sum of times. Mean, sqrt, logsumexp and
+        logmeanexp of integers need ``dtype="float64"``. Or ``dtype`` does not fit the pool and the values, for instance
+        "float64" with a sum.
     ValueError
-        ``return_index`` is passed with a pool other than max and min.
+        ``return_index`` is passed with a pool other than max and min, or with ``dtype``. Or the values cannot hold
+        ``pad_value``.
 
     Examples
     --------

@@ -64,19 +64,21 @@ def _places(x, ids):
 
 @op(like="x", types=COMPUTED)
 def sequence_scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /) -> Dense:
-    """Return x with ``updates[t]`` added to element ``ids[t]`` of the row of t's sequence.
+    """Return a copy of x with each update added to an element of the row of its sequence.
 
-    sequence_scatter of Paddle, which does not check ids. All of several updates for one element count, with the same
-    result on every run.
+    Update t is added to element ``ids[t]`` of the row. If several updates have the same element, all of these updates
+    are added, with the same result on every run. The operator corresponds to Paddle's sequence_scatter, which does not
+    check ids.
 
     Parameters
     ----------
     x : array of shape (sequences, n, *item)
         One row per innermost sequence of ids.
     ids : LoDTensor of int32 or int64
-        Has shape ``(rows,)``, each inside ``[0, n)``.
+        The element of each update, in ``[0, n)``; shape ``(rows,)``.
     updates : LoDTensor
-        ``(rows, *item)``, of the structure of ids; an item may have another shape of as many elements, such as (1,).
+        The values to add, of shape ``(rows, *item)``, in the structure of ids. An item may have another shape with the
+        same number of elements, such as (1,).
 
     Returns
     -------
@@ -85,9 +87,9 @@ def sequence_scatter(x: Dense, ids: LoDTensor, updates: LoDTensor, /) -> Dense:
     Raises
     ------
     RowIndexError
-        An id is outside; nothing is written.
+        An id is outside ``[0, n)``; nothing is written.
     LoDMismatchError
-        Ids and updates differ in structure, or x does not have one row per sequence.
+        Ids and updates have different structures, or x does not have one row per innermost sequence of ids.
 
     Examples
     --------

@@ -52,16 +52,17 @@ def sequence_slice(
     clip: bool = False,
     level: int = -1,
 ) -> LoDTensor:
-    """Take a range of every sequence, or several ranges: ``sequence[start:stop]``.
+    """Take one range, or several ranges, from every sequence: ``sequence[start:stop]``.
 
-    Paddle's sequence_slice takes offsets and lengths, and no negative numbers: ``by="lengths", wrap=False``.
+    Paddle's sequence_slice corresponds to ``by="lengths", wrap=False``: offsets and lengths, without negative numbers.
 
     Parameters
     ----------
     x : LoDTensor
     starts, stops : arrays of int32 or int64, numbers, or LoDTensors, optional
-        One per sequence, or one for all. LoDTensors of one level list the ranges of each sequence: any number, in any
-        order; ranges may overlap. By default a range starts at the first part, and ends after the last.
+        One number per sequence, or one for all sequences. For several ranges per sequence, pass LoDTensors of one
+        level, with any number of ranges for each sequence. Ranges may be in any order and may overlap. By default a
+        range starts at the first part of its sequence, and ends after the last.
     by : {"stops", "lengths"}
         Meaning of ``stops``: the end of a range, or its length.
     wrap : bool
@@ -74,12 +75,18 @@ def sequence_slice(
     Returns
     -------
     LoDTensor
-        With lists of ranges, one level more: each range is a sequence.
+        If starts or stops are LoDTensors, the result has one more level, and each range is a sequence.
 
     Raises
     ------
     RowIndexError
-        A range is not inside its sequence, or its stop is before its start, and ``clip`` is False.
+        ``clip`` is False, and a range is not inside its sequence, or its stop is before its start.
+    LoDError
+        A length is negative.
+    ShapeMismatchError
+        Starts or stops are not one number, or one per sequence.
+    LoDLevelError
+        x has no such level.
 
     Examples
     --------
@@ -142,21 +149,22 @@ def _select_sequences(x, selected, level):
 def sequence_select(x: LoDTensor, selected: LoDTensor, /, *, level: int = 0) -> LoDTensor:
     """Take parts of every sequence by their numbers: some sentences of an article, in the order given.
 
-    SubNestedSequenceLayer of Paddle's second version.
+    The operator corresponds to SubNestedSequenceLayer of Paddle's v2 API.
 
     Parameters
     ----------
     x : LoDTensor
     selected : LoDTensor of int32 or int64
-        Its innermost sequences list the parts to take of each sequence of ``x``: numbers from 0, in any order; one may
-        be listed several times.
+        Indices, from 0, of the parts to take from each sequence of ``x``: one innermost sequence of indices per
+        sequence of ``x``. Indices may be in any order, and may repeat.
     level : int
-        The level whose parts to take; the outermost by default. Parts of the innermost are rows.
+        The level from whose sequences parts are taken; the outermost by default. The parts of an innermost sequence are
+        rows.
 
     Returns
     -------
     LoDTensor
-        With as many levels.
+        With as many levels as x.
 
     Raises
     ------
@@ -215,17 +223,26 @@ def sequence_sort(
     ----------
     x : LoDTensor
     keys : array of numbers, or LoDTensor
-        One per sequence, or part, to sort; times as well. NaN and NaT come last, in both orders.
+        One number, or time, for each sequence or part that is sorted. NaN and NaT come last, in both orders.
     descending : bool
         Sort from the largest key to the smallest.
     level : int, optional
-        Sort the parts inside each sequence of this level: rows in the innermost, -1. By default the outermost
+        Sort the parts inside each sequence of this level; with level -1 the parts are rows. By default the outermost
         sequences are sorted.
 
     Returns
     -------
     LoDTensor
-        With as many levels.
+        With as many levels as x.
+
+    Raises
+    ------
+    ShapeMismatchError
+        Keys are not one per sequence or part.
+    DTypeError
+        Keys are neither numbers nor times.
+    LoDLevelError
+        x has no such level.
 
     Examples
     --------

@@ -58,6 +58,13 @@ def sequence_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     -------
     LoDTensor like x
 
+    Raises
+    ------
+    DTypeError
+        The values are not floating.
+    LoDLevelError
+        x has no such level.
+
     Examples
     --------
     >>> sequence_softmax(LoDTensor(np.array([0.0, 0.0, 1000.0, 1000.0, 1000.0, 1000.0]), [[2, 0, 4]])).values
@@ -82,6 +89,13 @@ def sequence_log_softmax(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     Returns
     -------
     LoDTensor like x
+
+    Raises
+    ------
+    DTypeError
+        The values are not floating.
+    LoDLevelError
+        x has no such level.
 
     Examples
     --------

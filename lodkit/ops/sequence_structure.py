@@ -179,6 +179,11 @@ def sequence_reverse(x: LoDTensor, /, *, level: int = -1) -> LoDTensor:
     LoDTensor
         The lengths of the levels below an outer one are reversed with their sequences.
 
+    Raises
+    ------
+    LoDLevelError
+        x has no such level.
+
     Examples
     --------
     >>> x = LoDTensor([1, 2, 3, 4, 5, 6], [[2, 1], [3, 1, 2]])

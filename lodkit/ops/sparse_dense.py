@@ -129,27 +129,40 @@ def sparse_to_dense_mask(
     mask: Sequence[int],
     max_skipped: int | None = None,
 ) -> tuple:
-    """Return per example the values of the ids that ``mask`` lists, in its order, and which of them it has.
+    """Return the values of the ids in ``mask`` for each example, one column per id, and whether the example has the id.
 
-    Ids that mask does not list are passed over, and so are negative ones. The last of equal ids in an example wins,
-    and alone gets the gradient. SparseToDenseMask of Caffe2.
+    Negative ids, and ids that ``mask`` does not list, are ignored. If an example repeats an id, only the last entry
+    counts and gets the gradient. The operator corresponds to Caffe2's SparseToDenseMask.
 
     Parameters
     ----------
-    ids : LoDTensor of int32 or int64, or an array of one example's
+    ids : LoDTensor of int32 or int64, or array of the ids of one example
     values : array of shape (number of ids, *item), or LoDTensor of the structure of ids
     default : array of shape item
         The value of an id that an example does not have.
     mask : sequence of int
         The ids of the columns.
     max_skipped : int, optional
-        Number of examples that may have negative ids; any by default.
+        Number of examples that may have negative ids; by default all examples may.
 
     Returns
     -------
     dense : array of shape (examples, len(mask), *item)
-        Without the first axis for the ids of one example. A LoDTensor when there are levels above.
+        For an array of ids the first axis is missing. A LoDTensor if ids have several levels.
     presence : array of bool of shape (examples, len(mask))
+
+    Raises
+    ------
+    ValueError
+        ``mask`` lists an id twice.
+    RowIndexError
+        ``mask`` lists a negative id, or more than ``max_skipped`` examples have negative ids.
+    LoDMismatchError
+        Ids and values have different structures.
+    ShapeMismatchError
+        Values do not have one row per id, or ``default`` does not have the shape of an item.
+    DTypeError
+        Ids are not integers, or the type of ``default`` does not convert to the type of the values.
 
     Examples
     --------

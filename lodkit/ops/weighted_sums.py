@@ -55,8 +55,9 @@ def _definition_dtype(dtype):
 def scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense) -> Dense:
     """Set ``data[ids] = weight * data[ids] + w1 * x1 + w2 * x2 ...``, in place; return the data.
 
-    A row that is listed n times is scaled n times and gets the sum of all its summands, rounded once. Caffe2's
-    ScatterWeightedSum; with weights of 1 it is a scatter that adds.
+    A row that ids list n times is multiplied by ``weight`` n times. The row then gets the sum of all its summands,
+    rounded once. With weights of 1 the operator adds at the ids. The operator corresponds to Caffe2's
+    ScatterWeightedSum.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def scatter_weighted_sum(data: Dense, weight: Dense, ids: Dense, /, *rest: Dense
     Raises
     ------
     RowIndexError
-        An id outside the rows; nothing has changed then.
+        An id is outside the rows; the data are unchanged.
 
     Examples
     --------
@@ -114,6 +115,17 @@ def weighted_sum(x: Dense, weight: Dense, /, *rest: Dense) -> Dense:
     *rest : array like x, number, and so on
         Alternating: an array to add, and its weight.
 
+    Raises
+    ------
+    TypeError
+        An array has no weight.
+    ShapeMismatchError
+        The arrays have different shapes, or a weight is not one number.
+    DTypeError
+        The arrays have different types, or a weight of integers is not an integer.
+
+    Examples
+    --------
     >>> weighted_sum(np.array([1., 2.]), 0.5, np.array([10., 20.]), 2.0)
     array([20.5, 41. ])
     """
