@@ -107,6 +107,11 @@ def test_sorts_are_stable_with_nan_last(keys, descending):
 def test_parts_are_sorted_inside_their_sequences():
     out = lodkit.sequence_sort(NESTED, [1, 0, 2, 2, 1], level=0, descending=True)
     assert out.to_list() == [[[0, 1], [2]], [[3, 4, 5], [], [6, 7, 8]], []]
+    same = lodkit.LoDTensor([1, 0, 2, 2, 1], NESTED.recursive_sequence_lengths()[:1])
+    assert lodkit.sequence_sort(NESTED, same, level=0, descending=True).equals(out)
+    for call in (lodkit.sequence_sort, lodkit.sequence_sort.definition):
+        with pytest.raises(lodkit.LoDMismatchError, match=r"keys have lengths \[5\], the sequences of x \["):
+            call(NESTED, lodkit.LoDTensor([1, 0, 2, 2, 1], [[5]]), level=0)
     with pytest.raises(ShapeMismatchError, match=r"keys have shape \(3,\), there are 5 to sort"):
         lodkit.sequence_sort(NESTED, [1, 2, 3], level=0)
     with pytest.raises(lodkit.DTypeError, match="keys must be numbers"):

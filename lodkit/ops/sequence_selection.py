@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import FLOATING, MOVED, check_values
-from ..lod import LoDTensor, values_of
+from ..lod import LoDTensor
 from ..registry import Dense, inferred_level, op, takes_bfloat16
 from .shared import sequences as shared
 from .shared.features import rows_of
@@ -203,7 +203,7 @@ def sequence_select_grad(x: LoDTensor, selected: LoDTensor, grad: Dense, /, *, l
 def _sort_sequences(x, keys, descending, level):
     depth = 0 if level is None else x._level(level) + 1
     count = shared.count_parts(x, depth)
-    keys = shared.check_sort_keys(values_of(keys), count, level, descending).tolist()
+    keys = shared.check_sort_keys(x, keys, level, descending).tolist()
     groups = [(0, count)] if level is None else pairwise(x.lod()[depth - 1])
 
     def place(i):
@@ -241,6 +241,8 @@ def sequence_sort(
         Keys are not one per sequence or part.
     DTypeError
         Keys are neither numbers nor times.
+    LoDMismatchError
+        Keys are a LoDTensor whose sequences have other lengths than those of x.
     LoDLevelError
         x has no such level.
 

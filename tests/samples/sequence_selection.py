@@ -43,7 +43,10 @@ SORTED = [
     ((ragged([3, 0, 2, 0]), np.array([2, np.nan, 2, 3.0])), {"descending": True}),
     ((ragged([2, 1], [2, 0, 3], item=()), vector(1, 0)), {}),
     ((ragged([2, 1], [2, 0, 3], item=(2, 2)), vector(7, 3, 5, dtype=np.int32)), {"level": 0}),
-    ((ragged([2, 1], [2, 0, 3], item=()), LoDTensor(vector(2, 1, 1, 3, 2), [[5]])), {"level": -1, "descending": True}),
+    (
+        (ragged([2, 1], [2, 0, 3], item=()), LoDTensor(vector(2, 1, 1, 3, 2), [[2, 0, 3]])),
+        {"level": -1, "descending": True},
+    ),
     ((ragged([2, 1], [1, 0, 2], [2, 1, 3]), vector(2, 0, 1)), {"level": 1}),
     ((ragged([]), vector()), {}),
     ((ragged([0, 0]), [1, 0]), {}),

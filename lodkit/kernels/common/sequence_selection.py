@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import check_values
-from ...lod import LoDTensor, freeze, values_of
+from ...lod import LoDTensor, freeze
 from ...lod.offsets import segment_numbers, sort_by_segment
 from ...lod.selection import part_numbers, range_bounds
 from ...ops import sequence_selection as ops
@@ -71,7 +71,7 @@ def sequence_select_grad(on, x: LoDTensor, selected: LoDTensor, grad, /, *, leve
 def _plan_sort(on, x, keys, descending, level):
     check_values(x.values.dtype, "sequence_sort")
     depth = 0 if level is None else x._level(level) + 1
-    keys = checks.check_sort_keys(values_of(on.structure(keys)), checks.count_parts(x, depth), level, descending)
+    keys = checks.check_sort_keys(x, on.structure(keys), level, descending)
     order = np.argsort(_ascending_keys(keys) if descending else keys, kind="stable")
     if level is not None:
         parents = segment_numbers(x._lod[depth - 1])

@@ -181,9 +181,17 @@ def unselectable(number, parent, position, count, level):
     )
 
 
-def check_sort_keys(keys, count, level, descending):
+def check_sort_keys(x, keys, level, descending):
     """Check that there is one key per part to sort. Returns numbers: of times integers, in whose order NaT is last."""
-    keys = np.asarray(keys)
+    depth = 0 if level is None else x._level(level) + 1
+    count = count_parts(x, depth)
+    # A key of another sequence would be taken for one of this.
+    if depth and is_ragged(keys) and not np.array_equal(keys._lod[-1], x._lod[depth - 1]):
+        raise LoDMismatchError(
+            f"sequence_sort: keys have lengths {keys.recursive_sequence_lengths()[-1]!s:.200}, the sequences of x "
+            f"{x.recursive_sequence_lengths()[depth - 1]!s:.200}; give one key per part, in the same sequences"
+        )
+    keys = np.asarray(values_of(keys))
     if keys.dtype.kind in "mM":
         keys = keys.astype(native(keys.dtype)).view(np.int64) - (not descending)
     if not is_plain(keys.dtype):
