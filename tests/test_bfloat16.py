@@ -235,6 +235,24 @@ def test_arrays_without_the_package():
     np.testing.assert_array_equal(to_dtype(bits, np.dtype(np.float32)), x.astype(np.float32))
 
 
+def test_arrays_without_the_package_are_read_as_numbers():
+    t = LoDTensor(np.array([1, 2.5, 3], HALF).view(BFLOAT16), [[2, 1]])
+    assert t.to_list() == [[1.0, 2.5], [3.0]]
+    assert "[[1., 2.5], [3.]]" in repr(t) and "dtype=bfloat16" in repr(t)
+    assert (t == 2.5).to_list() == [[False, True], [False]] and (t != t).values.sum() == 0
+    assert (t == t.with_values(np.array([1, 2, 3], np.float32))).values.tolist() == [True, False, True]
+    for call in (lambda: t + 1, lambda: np.exp(t), lambda: t > 2, lambda: t * t.values[0]):
+        with pytest.raises(lodkit.DTypeError, match=r"NumPy does not compute with bfloat16 by itself; convert with"):
+            call()
+    assert (lodkit.cast(t, dtype="float32") + 1).values.tolist() == [2, 3.5, 4]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_numbers_are_saved(suffix, tmp_path):
+    lodkit.save(tmp_path / f"x{suffix}", {"x": HALF.type(2.5)})
+    assert float(lodkit.load(tmp_path / f"x{suffix}")["x"]) == 2.5
+
+
 def test_tapes_take_it_beside_float32():
     weight, x = lodkit.parameter(np.ones((3, 2), np.float32)), np.ones((4, 3), HALF)
     with lodkit.Tape() as tape:

@@ -69,7 +69,7 @@ def test_an_operator_has_a_page():
     html = readable(lodkit.ctc_loss._repr_html_())
     text = text_of(html)
     assert "ctc_loss(logits: LoDTensor, labels: LoDTensor" in text
-    assert "Return -log(p) of the labels of each sequence" in text
+    assert "Return the negative log-likelihood of the labels" in text
     assert "zero_infinity bool 0 for a loss that is infinite" in text
     assert "LoDMismatchError Sequences of logits and labels are no pairs." in text
     assert ">>> ctc_loss(logits, labels).round(4)" in text

@@ -39,6 +39,11 @@ def name_of_dtype(dtype: np.dtype[Any]) -> str:
     return "bfloat16" if is_bfloat16(dtype) else dtype.name
 
 
+def readable(numbers: Any) -> Any:
+    """Return numbers that NumPy prints and compares: those of ``BFLOAT16``, bits to NumPy, as float32."""
+    return widen_bits(numbers) if numbers.dtype == BFLOAT16 else numbers
+
+
 def widen_bits(bits: Any) -> Any:
     """Return the float32 numbers of the bits of bfloat16, which are exact."""
     return (bits.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)

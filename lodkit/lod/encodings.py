@@ -25,6 +25,7 @@ from ..arrays.objects import refuse_objects
 from ..arrays.recorded import is_on_tape, plain_view, track
 from ..arrays.tensors import check_storage
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, PadValue, Values
+from ..base.bfloat16 import readable
 from ..base.errors import DTypeError, LoDError, SegmentIdError
 from ..base.tracebacks import surface
 from . import levels as _levels
@@ -268,7 +269,8 @@ class Conversions(Familiar, Members):
     @needs_memory
     def to_list(self) -> list[Any]:
         """Return nested Python lists."""
-        rows = self.to("cpu")._need_values().tolist()
+        values = self.to("cpu")._need_values()
+        rows = (readable(values) if isinstance(values, np.ndarray) else values).tolist()
         for offsets in reversed(self._lod):
             rows = [rows[a:b] for a, b in pairwise(offsets.tolist())]
         return rows

@@ -57,8 +57,8 @@ class Registry(Names["Op[..., Any]"]):
         >>> import lodkit
         >>> lodkit.OPS.search("ctc loss")
         2 operators
-          ctc_loss       Return ``-log(p)`` of the labels of each sequence, p summed over all paths that ...
-          ctc_loss_grad  Return the gradient of ``ctc_loss`` by the logits: the softmax less the share of the paths ...
+          ctc_loss       Return the negative log-likelihood of the labels of each sequence: the CTC loss.
+          ctc_loss_grad  Return the gradient of ``ctc_loss`` by the logits: the softmax minus the share of the paths ...
         >>> [*lodkit.OPS.search("flash attention")]
         ['sequence_attention']
         """

@@ -82,6 +82,8 @@ def pack(name, value, arrays):
                 "np.asarray(x) in an .npz"
             )
         return plain
+    if isinstance(value, np.generic) and is_bfloat16(value.dtype):
+        value = np.asarray(value)
     arrays[name or "values"] = _array(name or "the value", value)
     return {"array": name or "values"}
 
