@@ -70,8 +70,8 @@ def test_an_operator_has_a_page():
     text = text_of(html)
     assert "ctc_loss(logits: LoDTensor, labels: LoDTensor" in text
     assert "Return the negative log-likelihood of the labels" in text
-    assert "zero_infinity bool 0 for a loss that is infinite" in text
-    assert "LoDMismatchError Sequences of logits and labels are no pairs." in text
+    assert "zero_infinity bool If True, 0 replaces an infinite loss" in text
+    assert "LoDMismatchError Logits and labels have different numbers of sequences." in text
     assert ">>> ctc_loss(logits, labels).round(4)" in text
     assert re.search(r"cpu \(logits=LoDTensor, labels=LoDTensor\) kernels/\w+/ctc_loss.py:\d+", text)
 
