@@ -242,7 +242,7 @@ def sequence_sort(
     DTypeError
         Keys are neither numbers nor times.
     LoDMismatchError
-        Keys are a LoDTensor whose sequences have other lengths than those of x.
+        Keys are a LoDTensor, and its sequences and the sequences of x differ in length.
     LoDLevelError
         x has no such level.
 
