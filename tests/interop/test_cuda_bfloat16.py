@@ -58,6 +58,15 @@ def test_gpu_gives_what_the_cpu_gives(name, monkeypatch):
         torch.testing.assert_close(got.float(), want.float(), rtol=2**-7, atol=2**-7)
 
 
+def test_masks():
+    lengths = torch.tensor([2, 0, 3])
+    with on_gpu():
+        found = lodkit.sequence_mask(lengths, dtype="bfloat16", max_length=4)
+        halves = lodkit.sequence_mask(lengths, dtype="float16", max_length=4)
+    assert (found.dtype, halves.dtype) == (HALF, torch.float16)
+    assert found.tolist() == halves.tolist() == [[1, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0]]
+
+
 @pytest.mark.jit
 @pytest.mark.skipif(importlib.util.find_spec("nvidia") is None, reason="the CUDA compiler is not installed")
 def test_machine_code_of_kernels(monkeypatch):
