@@ -39,7 +39,7 @@ def name_of_dtype(dtype: np.dtype[Any]) -> str:
     return "bfloat16" if is_bfloat16(dtype) else dtype.name
 
 
-def readable(numbers: Any) -> Any:
+def to_readable(numbers: Any) -> Any:
     """Return numbers that NumPy prints and compares: those of ``BFLOAT16``, bits to NumPy, as float32."""
     return widen_bits(numbers) if numbers.dtype == BFLOAT16 else numbers
 

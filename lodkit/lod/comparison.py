@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from ..arrays import array_of, is_cpu_tensor, tensor_of
-from ..base.bfloat16 import readable
+from ..base.bfloat16 import to_readable
 from ..base.errors import LoDMismatchError
 from .large import needs_memory
 from .levels import are_equal, mismatch
@@ -65,8 +65,8 @@ class Comparison(Members):
             fits = False
         if not fits:
             raise LoDMismatchError(f"{sign}: shape {np.shape(other)} does not broadcast to {self.shape} (values)")
-        other = readable(other) if isinstance(other, np.ndarray) else other
-        return self.with_values(compare(readable(values), other))
+        other = to_readable(other) if isinstance(other, np.ndarray) else other
+        return self.with_values(compare(to_readable(values), other))
 
     def __bool__(self) -> NoReturn:
         raise ValueError("a LoDTensor has no truth value; use len(t), t.equals(u), t.values.any() or .all()")

@@ -25,7 +25,7 @@ from ..arrays.objects import refuse_objects
 from ..arrays.recorded import is_on_tape, plain_view, track
 from ..arrays.tensors import check_storage
 from ..arrays.types import Array, ArrayLike, DenseLike, Device, DTypeLike, Integer, PadValue, Values
-from ..base.bfloat16 import readable
+from ..base.bfloat16 import to_readable
 from ..base.errors import DTypeError, LoDError, SegmentIdError
 from ..base.tracebacks import surface
 from . import levels as _levels
@@ -270,7 +270,7 @@ class Conversions(Familiar, Members):
     def to_list(self) -> list[Any]:
         """Return nested Python lists."""
         values = self.to("cpu")._need_values()
-        rows = (readable(values) if isinstance(values, np.ndarray) else values).tolist()
+        rows = (to_readable(values) if isinstance(values, np.ndarray) else values).tolist()
         for offsets in reversed(self._lod):
             rows = [rows[a:b] for a, b in pairwise(offsets.tolist())]
         return rows

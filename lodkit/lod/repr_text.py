@@ -12,7 +12,7 @@ import re
 import numpy as np
 
 from ..arrays import array_of, device_of, is_cpu_tensor, to_device
-from ..base.bfloat16 import is_bfloat16, readable
+from ..base.bfloat16 import is_bfloat16, to_readable
 from .indexing import first_branches
 
 _MAX_SHOWN_NUMBERS = 120
@@ -76,7 +76,7 @@ def numbers(array, whole=_MAX_SHOWN_NUMBERS):
         array = array[:_NUMBERS]
     edges = {1: 4, 2: 2}.get(len(array.shape), 1)
     with np.printoptions(threshold=0 if big else whole, edgeitems=edges, precision=4):
-        line = np.array2string(readable(_to_host(array)), separator=", ", max_line_width=10**6)
+        line = np.array2string(to_readable(_to_host(array)), separator=", ", max_line_width=10**6)
     return re.sub(r"(?<=\[) | (?=[,\]])", "", " ".join(line.split()))
 
 
