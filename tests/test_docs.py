@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 import pytest
+from samples import ALL_TYPES
 
 import lodkit
 from lodkit.registry import operators
@@ -94,9 +95,13 @@ def test_links_lead_somewhere(page):
             assert anchor[1:] in [heading.lower().replace(" ", "-") for heading in headings], target + anchor
 
 
+#: Pages whose code compiles for seconds what no other test runs: with LODKIT_TEST_TYPES=all.
+LONG = () if ALL_TYPES else ("recurrence-examples", "serving")
+
+
 @pytest.mark.parametrize(
     "page",
-    [page for page in sorted({*DOCS.glob("*.md")} - {*OPERATORS}) if page.stem != "adding-an-operator"],
+    [page for page in sorted({*DOCS.glob("*.md")} - {*OPERATORS}) if page.stem not in ("adding-an-operator", *LONG)],
     ids=lambda page: page.stem,
 )
 def test_what_a_page_shows_runs(page):

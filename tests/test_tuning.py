@@ -41,7 +41,7 @@ def far(monkeypatch):
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("cpu", [*CPUS, "another"][:: 1 if ALL_TYPES else 2])
+@pytest.mark.parametrize("cpu", [*CPUS, "another"][:: 1 if ALL_TYPES else 3])
 def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
     """And a call with each passes as few functions."""
     expected, table, bags = sums(40, np.float32), np.ones((100, 40), np.float32), lodkit.LoDTensor(IDS, [LENGTHS])
