@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import hypothesis
 import numpy as np
 import pytest
@@ -112,3 +114,52 @@ def test_pads_are_times_of_the_values():
         lodkit.pack_segments(np.arange(3), [2, 1], pad_value=np.datetime64(0, "D"))
     back = LoDTensor.from_padded(x.to_padded(NAT)[:2], pad_value=NAT)
     assert back.recursive_sequence_lengths() == [[2, 0]]
+
+
+def test_pads_that_are_equal_to_numbers_are_none():
+    x = LoDTensor(days(kind="m8[s]"), LENGTHS)
+    for pad in (1, 86400):
+        assert lodkit.sequence_pool(x, pool="max", pad_value=pad)[1] == np.timedelta64(pad, "s")
+    # NumPy has the hash of 1 for a month, and none for a duration of no unit.
+    for values in (x, LoDTensor(np.arange(6), LENGTHS)):
+        lodkit.sequence_pool(values, pool="max", pad_value=1)
+        with pytest.raises(ValueError, match="pad_value 1 months is no value of"):
+            lodkit.sequence_pool(values, pool="max", pad_value=np.timedelta64(1, "M"))
+    assert lodkit.sequence_pool(x, pool="max", pad_value=np.timedelta64(7))[1] == np.timedelta64(7, "s")
+    with pytest.raises(ValueError, match="is no value of int64"):
+        lodkit.sequence_pool(values, pool="max", pad_value=np.timedelta64(7))
+
+
+@pytest.mark.parametrize("pad", [2.5, np.nan, np.inf, 2**63, 1e300, -(2**70)])
+def test_numbers_that_are_no_times_are_no_pads(pad):
+    for kind in ("M8[s]", "m8[s]"):
+        x = LoDTensor(days(kind=kind), LENGTHS)
+        for call in (x.to_padded, lambda pad, x=x: LoDTensor.from_padded(x.values.reshape(2, 3), pad_value=pad)):
+            with pytest.raises(DTypeError, match=r"64\[s\] cannot hold pad_value"):
+                call(pad)
+
+
+@pytest.mark.parametrize("kind", ["M8[s]", ">M8[s]", "m8[s]"])
+def test_the_epoch_is_padding_of_padded_batches(kind):
+    padded = np.array([[3, 0, 2, 0], [0, 0, 0, 0]], np.int64).astype(kind)
+    assert LoDTensor.from_padded(padded, pad_value=0).recursive_sequence_lengths() == [[3, 0]]
+
+
+def test_sequences_are_padded_with_times_that_the_unit_holds():
+    x = LoDTensor(days(kind="M8[ns]"), LENGTHS)
+    far = np.array(["2000-01-01", "4000-01-01"], "M8[D]")
+    for pad in (far[1], np.timedelta64(1, "D")):
+        with pytest.raises(ValueError, match=r"pad_value .* is no value of datetime64\[ns\]"):
+            lodkit.sequence_pad(x, pad)
+    with pytest.raises(ValueError, match="pad_value 4000-01-01 is no value of"):
+        lodkit.sequence_pad(LoDTensor(days(2, kind="M8[ns]"), LENGTHS), far)
+    with pytest.raises(ValueError, match="pad_value 1 months is no value of"):
+        lodkit.sequence_pad(LoDTensor(days(kind="m8[s]"), LENGTHS), np.timedelta64(1, "M"))
+    np.testing.assert_array_equal(lodkit.sequence_pad(x, np.timedelta64("NaT"))[0], x.to_padded(NAT))
+
+
+def test_errors_name_numpys_times():
+    x = LoDTensor(days(), LENGTHS)
+    for call in (lambda pad: lodkit.sequence_pool(x, pool="max", pad_value=pad), x.to_padded):
+        with pytest.raises(TypeError, match=r"pad_value must be a number.* or a time of NumPy, as np\.datetime64"):
+            call(datetime.date(2026, 1, 31))

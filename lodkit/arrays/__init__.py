@@ -2,7 +2,7 @@
 
 from ..base.bfloat16 import BFLOAT16, bfloat16_dtype, dtype_named, is_bfloat16, name_of_dtype
 from .bfloat16 import compute_dtype, is_floating, is_half, is_plain, to_dtype
-from .checks import MAX_INT64, Scalar, checker, integer, is_integer, is_number, is_scalar, to_tuple
+from .checks import MAX_INT64, Scalar, checker, integer, is_integer, is_number, is_scalar, is_time, to_tuple
 from .generic import (
     are_apart,
     cast,

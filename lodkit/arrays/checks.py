@@ -73,6 +73,7 @@ def is_plain_unsigned(value):
 
 
 def is_time(value):
+    """True if a value is a date or a duration of NumPy."""
     return isinstance(value, np.datetime64 | np.timedelta64)
 
 
@@ -172,6 +173,7 @@ def checker(hint, name, operator):
             words.append(expected)
     if name in OF_VALUES and float in hints:
         tests += is_plain_unsigned, is_time
+        words[0] += " or a time of NumPy, as np.datetime64('2026-01-31')"
     first, *others = tests
     test = (lambda value: first(value) or any(t(value) for t in others)) if others else first
     check = Check(test, " or ".join(words), name, operator)

@@ -15,7 +15,7 @@ import numpy as np
 from ..base.bfloat16 import is_bfloat16
 from ..base.errors import DTypeError, LoDError, OutputError, RowIndexError, ShapeMismatchError, SizeError
 from .bfloat16 import bits_of, is_half, widen
-from .checks import MAX_INT64, as_dtype
+from .checks import MAX_INT64, as_dtype, is_time
 from .number_types import check_values, native
 from .objects import NUMBERS, id_remedy_of, objects_error, remedy_of
 from .pages import allocate
@@ -156,12 +156,20 @@ def total_dtype(dtype):
 
 
 def time_of(time, dtype):
-    """A scalar of times as a value of ``dtype``, NaT of no unit as that of any; None where there is no such value."""
-    if dtype.kind not in "mM" or not (np.isnat(time) or time.dtype.kind == dtype.kind):
+    """A time, or a whole number of units, as a value of ``dtype``; NaT is one of every unit. None where it is none."""
+    if dtype.kind not in "mM":
         return None
-    found = np.asarray("NaT" if np.isnat(time) else time).astype(dtype)
+    if not is_time(time):
+        whole = math.isfinite(time) and time == int(time) and -1 << 63 <= int(time) < 1 << 63
+        return np.array(int(time), np.int64).view(native(dtype))[()] if whole else None
+    if np.isnat(time):
+        return np.array("NaT", dtype)[()]
+    # Months have no number of days: NumPy would take their mean.
+    if time.dtype.kind != dtype.kind or not np.can_cast(time.dtype, dtype, "same_kind"):
+        return None
+    found = np.asarray(time).astype(dtype)
     # A comparison would convert both to the finer unit, and overflow as this did.
-    return found[()] if np.isnat(time) or found.astype(time.dtype) == time else None
+    return found[()] if found.astype(time.dtype) == time else None
 
 
 def check_same_type(name, values, **others):

@@ -11,6 +11,7 @@ from ..arrays import (
     is_cpu_tensor,
     is_integer,
     is_number,
+    is_time,
     name_of_dtype,
     output,
     tensor_of,
@@ -60,12 +61,17 @@ def to_padded(t, pad_value, max_length):
 def padding_of(pad_value, dtype):
     """Padding, a number or a time, in the type of the values; DTypeError if that does not hold it."""
     refusal = DTypeError(f"{name_of_dtype(dtype)} cannot hold pad_value {pad_value!s:.80}; convert with .astype(...)")
-    if isinstance(pad_value, np.datetime64 | np.timedelta64):
+    if not (is_time(pad_value) or is_number(pad_value)) and not (
+        dtype.kind == "c" and isinstance(pad_value, complex | np.complexfloating)
+    ):
+        times = ", or a time of NumPy, as np.datetime64('2026-01-31')" if dtype.kind in "mM" else ""
+        raise TypeError(
+            f"pad_value must be a number that float64 holds, got {pad_value!r:.80}; pass pad_value=0.0{times}"
+        )
+    if is_time(pad_value) or dtype.kind in "mM":
         if (time := time_of(pad_value, dtype)) is None:
             raise refusal
         return time
-    if not is_number(pad_value) and not (dtype.kind == "c" and isinstance(pad_value, complex | np.complexfloating)):
-        raise TypeError(f"pad_value must be a number that float64 holds, got {pad_value!r:.80}; pass pad_value=0.0")
     if type(pad_value) is int and pad_value == 0:
         return 0
     try:

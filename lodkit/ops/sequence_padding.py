@@ -52,13 +52,10 @@ def check_pad(pad, item):
 def pad_as(pad, dtype):
     """Padding in the type of the values, or an error if it has no value of that type."""
     kind = pad.dtype.kind
-    if not is_plain(pad.dtype) and pad.dtype != dtype and (kind not in "mM" or kind != dtype.kind):
+    if not is_plain(pad.dtype) and pad.dtype != dtype and (kind not in "mM" or dtype.kind not in "mM"):
         raise DTypeError(f"pad_value is {pad.dtype}; pass a number, or a row of numbers")
     if kind in "mM":
-        found = pad.astype(dtype)
-        lost = (found != pad) & ~np.isnat(pad)
-        if lost.any():
-            raise ValueError(f"pad_value {pad[lost][0]} is no value of {dtype}; pass one in the unit of the values")
+        found = np.array([pad_of(x, dtype) for x in pad.reshape(-1)], dtype).reshape(pad.shape)
     elif dtype.kind == "f":
         with np.errstate(over="ignore"):
             # The sign of -0.0 is kept.

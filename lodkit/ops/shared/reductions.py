@@ -17,6 +17,7 @@ from ...arrays import (
     is_bfloat16,
     is_floating,
     is_half,
+    is_time,
     name_of_dtype,
     native,
     time_of,
@@ -114,20 +115,24 @@ def result_dtype(dtype, reduce, asked=None, *, may_ask=True):
     return total_dtype(dtype) if not is_floating(dtype) and reduce in ("sum", "prod") else dtype
 
 
-@functools.lru_cache(256)
 def pad_of(pad_value, dtype):
     """``pad_value`` as a value of ``dtype``."""
-    if isinstance(pad_value, np.datetime64 | np.timedelta64):
-        if (time := time_of(pad_value, dtype)) is None:
-            raise _bad_pad(pad_value, dtype)
-        return time
+    if not (is_time(pad_value) or dtype.kind in "mM"):
+        return _number_of(pad_value, dtype)
+    if (time := time_of(pad_value, dtype)) is None:
+        raise _bad_pad(pad_value, dtype)
+    return time
+
+
+# Of numbers alone: a month is equal to 1 and has its hash, and durations of no unit have none.
+@functools.lru_cache(256)
+def _number_of(pad_value, dtype):
     if not is_floating(dtype):
-        words = np.dtype(np.int64) if dtype.kind in "mM" else dtype
-        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(words).min, np.iinfo(words).max)
+        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         # Floating numbers hold integers up to 2**53 only.
         if not (np.isfinite(pad_value) and pad_value == int(pad_value) and low <= int(pad_value) <= high):
             raise _bad_pad(pad_value, dtype)
-        return np.array(int(pad_value), words).view(dtype)[()]
+        return np.array(int(pad_value), dtype)[()]
     with np.errstate(over="ignore", invalid="ignore"):
         # The sum turns -0.0 into 0.0.
         pad = to_dtype(np.asarray(pad_value + 0.0, np.float64), dtype)[()]
