@@ -163,3 +163,17 @@ def test_errors_name_numpys_times():
     for call in (lambda pad: lodkit.sequence_pool(x, pool="max", pad_value=pad), x.to_padded):
         with pytest.raises(TypeError, match=r"pad_value must be a number.* or a time of NumPy, as np\.datetime64"):
             call(datetime.date(2026, 1, 31))
+
+
+@pytest.mark.parametrize("unit", [(), ("s",)])
+def test_durations_are_no_integers(unit):
+    x, two = LoDTensor(np.arange(3.0), [[2, 1]]), np.timedelta64(2, *unit)
+    for call in (
+        lambda: lodkit.sequence_topk(x, k=two),
+        lambda: lodkit.scale(x, scale=two),
+        lambda: lodkit.sequence_pool(x, level=two),
+        lambda: lodkit.sequence_enumerate(x.astype(np.int64), win_size=2, pad_value=two),
+        lambda: x.to_padded(0, two),
+    ):
+        with pytest.raises((TypeError, ValueError), match=r"must be an? (integer|number).*, got np\.timedelta64\(2"):
+            call()

@@ -32,10 +32,10 @@ def is_scalar(value):
 
 
 def is_number(value):
-    """True if a value is a real number in the range of float64."""
-    if isinstance(value, bool | np.bool_) or (isinstance(value, int) and abs(value) > sys.float_info.max):
+    """True if a value is a real number in the range of float64, and no duration, which NumPy counts as an integer."""
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
         return False
-    return isinstance(value, (float, int, numbers.Real))
+    return isinstance(value, (float, int, numbers.Real)) and not isinstance(value, bool | np.bool_ | np.timedelta64)
 
 
 def is_plain_number(value):
@@ -44,7 +44,7 @@ def is_plain_number(value):
 
 
 def is_integer(value) -> typing.TypeGuard[int | np.integer]:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def integer(value, name):
