@@ -113,3 +113,37 @@ def test_operators_between_arrow_and_arrow(name, kind):
         np.testing.assert_array_equal(lodkit.sequence_pool(t, pool=pool, pad_value=missing[()]), expected)
     padded = lodkit.LoDTensor.to_padded(t, missing[()])
     np.testing.assert_array_equal(padded[1], np.repeat(missing, 3))
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.date32(), pa.duration("ns")], ids=str)
+def test_nulls_in_dictionaries_of_times_are_nat(kind):
+    numbers = pa.array([5, 2, 5], pa.int32() if kind == pa.date32() else pa.int64())
+    words = pa.concat_arrays([numbers.cast(kind), pa.nulls(1, kind)])
+    ids = pa.array([2, None, 3, 1, 0], pa.int8())
+    array = pa.ListArray.from_arrays(pa.array([0, 2, 5], pa.int32()), pa.DictionaryArray.from_arrays(ids, words))
+    plain = pa.array([[5, None], [None, 2, 5]], pa.list_(pa.int64()))
+    plain = pa.ListArray.from_arrays(plain.offsets, plain.values.cast(numbers.type).cast(kind))
+    found, expected = LoDTensor.from_arrow(array), LoDTensor.from_arrow(plain)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.values, expected.values)
+    missing = LoDTensor.from_arrow(pa.DictionaryArray.from_arrays(pa.nulls(2, pa.int8()), words[:0])).values
+    assert np.isnat(missing).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.int64(), pa.uint8(), pa.float32()], ids=str)
+def test_dictionaries_without_words_have_the_type_of_their_words(kind):
+    empty = pa.array([], kind).dictionary_encode()
+    assert LoDTensor.from_arrow(empty).dtype == LoDTensor.from_arrow(pa.array([], kind)).dtype
+    some = pa.array([7], pa.int64()).cast(kind).dictionary_encode()
+    chunks = pa.chunked_array([empty, some])
+    assert LoDTensor.from_arrow(chunks).dtype == LoDTensor.from_arrow(some).dtype
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(pa.date32(), "dates"), (pa.timestamp("s"), "timestamps"), (pa.duration("s"), "durations")]
+)
+def test_features_name_times(kind, name):
+    values = pa.array([1], pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
+    maps = pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array([1]), values)
+    with pytest.raises(DTypeError, match=f"the values must be numbers, not {name}"):
+        lodkit.Features.from_arrow(maps)

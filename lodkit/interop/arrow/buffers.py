@@ -24,6 +24,9 @@ _KINDS = {
     b"+u": ("unions", "pass one of their fields"),
     b"+r": ("runs", "decode them first, pyarrow.compute.run_end_decode"),
     **dict.fromkeys((b"tts", b"ttm"), ("times of day", "cast to int32 first")),
+    **dict.fromkeys((b"tdD", b"tdm"), ("dates", "cast them to timestamps first")),
+    b"ts": ("timestamps", "cast to int64 first"),
+    b"tD": ("durations", "cast to int64 first"),
     b"ti": ("intervals", "convert them to numbers first"),
     b"t": ("times of day", "cast to int64 first"),
     b"d": ("decimals", "cast to float64 first"),
@@ -123,16 +126,18 @@ def holds_values(format):
     return format in NUMBERS or times_of(format) is not None
 
 
+def holds_times(schema):
+    """Whether a column of a schema is of times, or of a dictionary of times."""
+    return times_of((schema.words() if schema.dictionary else schema).format) is not None
+
+
 def numbers(column):
     """Numbers or times of a column: a view; booleans, days, and what a dictionary stands for, are copied."""
     format, count = column.schema.format, column.count
     if column.schema.dictionary:
         if not holds_values(column.schema.words().format):
             raise _format_error(column.schema.words().format)
-        words = column.words()
-        if find_nulls(words) is not None:
-            raise LoDError("the dictionary has a null; fill it first")
-        return numbers(words)[ids(column, words.count)] if words.count else np.zeros(count)
+        return _numbers_of_dictionary(column)
     if format in NUMBERS:
         return view(column, 1, column.start, count, NUMBERS[format])
     if (dtype := times_of(format)) is not None:
@@ -143,6 +148,17 @@ def numbers(column):
         # If there is any element, it is null.
         return np.zeros(count)
     raise _format_error(format)
+
+
+def _numbers_of_dictionary(column):
+    """Numbers or times that the ids of a dictionary stand for, copied; NaT for null, of which numbers have none."""
+    words = column.words()
+    is_time = times_of(words.schema.format) is not None
+    if not is_time and find_nulls(words) is not None:
+        raise LoDError("the dictionary has a null; fill it first")
+    found, at = numbers(words), ids(column, words.count)
+    found = found[at] if len(found) else np.zeros(len(at), found.dtype)
+    return read_times(found, found.dtype, find_nulls(column)) if is_time else found
 
 
 def ids(column, height):

@@ -16,7 +16,6 @@ from ..awkward import from_awkward
 from ..awkward import is_array as is_awkward
 from . import buffers
 from .importing import Column, chunks_of
-from .times import times_of
 from .words import holds_words, join_words, words_of
 
 _DEPTH = 64
@@ -143,7 +142,7 @@ class _Reader:
                 raise LoDError(f"lists are nested more than {_DEPTH} deep")
             hidden = None if hidden is None else np.repeat(hidden, size)
             column = column.child(0, column.start * size, column.count * size)
-        if times_of(column.schema.format) is None:
+        if self.dictionary or not buffers.holds_times(column.schema):
             self._refuse(buffers.find_nulls(column, hidden), "a value", tuple(item))
         values = self._values(column, None if hidden is None else ~hidden)
         if item:
