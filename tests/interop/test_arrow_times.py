@@ -147,3 +147,14 @@ def test_features_name_times(kind, name):
     maps = pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array([1]), values)
     with pytest.raises(DTypeError, match=f"the values must be numbers, not {name}"):
         lodkit.Features.from_arrow(maps)
+
+
+@pytest.mark.parametrize(
+    "name", [f"{kind}64[{unit}]" for kind in ("datetime", "timedelta") for unit in ("ps", "fs", "as")]
+)
+def test_times_finer_than_arrows_are_written_after_the_cast_that_is_told(name):
+    t = LoDTensor(np.array([3 * 10**9, 10**9 - 1]).astype(name), [[2]])
+    with pytest.raises(DTypeError, match=r"convert with .*\[ns\]'\), which drops what is finer") as told:
+        pa.array(t)
+    told = re.search(r"astype\('(.*)'\)", str(told.value))[1]
+    np.testing.assert_array_equal(LoDTensor.from_arrow(pa.array(t.astype(told))).values, t.values.astype(told))

@@ -49,10 +49,10 @@ def format_of(dtype):
     if dtype == _DATES[b"tdD"]:
         return b"tdD"
     kind = "datetime64" if dtype.kind == "M" else "timedelta64"
-    raise DTypeError(
-        f"Arrow has no times of type {dtype}; convert with .astype('{kind}[s]'), or to [ms], [us] or [ns] where "
-        "seconds do not hold them"
-    )
+    others = "[s]'), or to [ms], [us] or [ns] where seconds do not hold them"
+    if unit in ("ps", "fs", "as"):
+        others = "[ns]'), which drops what is finer"
+    raise DTypeError(f"Arrow has no times of type {dtype}; convert with .astype('{kind}{others}")
 
 
 def store_times(times):
