@@ -94,7 +94,10 @@ def test_no_tokens_are_tokens_of_any_type(name, dtype, place):
     assert definition.shape == expected.shape
 
 
-@pytest.mark.parametrize("tokens", [[2**64 - 1, 3], np.array([2**64 - 1, 2**63, 3], np.uint64), [2**64 - 1, 3, 3]])
+WIDE = np.array([2**64 - 1, 2**63, 3], np.uint64)
+
+
+@pytest.mark.parametrize("tokens", [[2**64 - 1, 3], WIDE, WIDE.astype(">u8"), [2**64 - 1, 3, 3]])
 def test_hashed_tokens_above_int64(tokens, place):
     x = LoDTensor(np.array([2**64 - 1, 7, 2**63 - 1, 3], np.uint64), [[1, 2, 1]])
     out = place.home(lodkit.sequence_erase(place.to(x), tokens=tokens))
@@ -109,3 +112,11 @@ def test_hashed_tokens_above_int64(tokens, place):
     signed = x.with_values(np.array([-1, 7, 2**63 - 1, 3]))
     with pytest.raises(lodkit.RowIndexError, match=r"tokens\[0\] = 18446744073709551615 is above 2\^63 - 1"):
         lodkit.sequence_erase(place.to(signed), tokens=tokens)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.bool_])
+def test_large_tokens_beside_negative_ones_are_named(dtype):
+    x = LoDTensor(np.array([1, 0, 1]).astype(dtype), [[3]])
+    for call in (lodkit.sequence_erase, lodkit.sequence_contains):
+        with pytest.raises(lodkit.RowIndexError, match=r"tokens\[1\] = 9223372036854775808 is above 2\^63 - 1"):
+            call(x, tokens=[-1, 2**63])

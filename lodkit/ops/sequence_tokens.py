@@ -7,7 +7,8 @@ import typing
 
 import numpy as np
 
-from ..arrays import WHOLE, integers, is_integer
+from ..arrays import WHOLE, integers, is_integer, native
+from ..arrays.numpy_arrays import refuse_large
 from ..base.errors import LoDError
 from ..lod import LoDTensor
 from ..registry import Dense, VarDesc, VarType, inferred_level, op
@@ -33,9 +34,11 @@ def distinct_tokens(tokens, dtype):
     if found.dtype.kind in "fO" and isinstance(tokens, list | tuple) and all(map(is_integer, tokens)):
         # NumPy makes floats of integers above int64 beside smaller ones. No value of uint64 is negative.
         found = np.array([n for n in tokens if n >= 0 or dtype != np.uint64], object)
+        if dtype != np.uint64 and len(found):
+            refuse_large(found, "tokens")
         found = found.astype(np.uint64) if all(0 <= n < 1 << 64 for n in found) else found
-    if not found.dtype == dtype == np.uint64:
-        found = integers(found, "tokens")
+    is_wide = native(found.dtype) == dtype == np.uint64
+    found = found.astype(np.uint64, copy=False) if is_wide else integers(found, "tokens")
     if found.ndim != 1:
         raise LoDError(f"tokens has shape {found.shape}; give a list of numbers")
     return np.unique(found)
