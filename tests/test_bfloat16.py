@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from samples import ALL_TYPES, SAMPLES
 import lodkit
 from lodkit import LoDTensor, SelectedRows
 from lodkit.arrays import BFLOAT16, is_bfloat16, to_dtype
+from lodkit.base.bfloat16 import bfloat16_dtype
 from lodkit.base.errors import OutputError
 from lodkit.paddle import dumps, loads
 from lodkit.registry.kinds import numbers_of, with_numbers
@@ -245,6 +247,32 @@ def test_arrays_without_the_package_are_read_as_numbers():
         with pytest.raises(lodkit.DTypeError, match=r"NumPy does not compute with bfloat16 by itself; convert with"):
             call()
     assert (lodkit.cast(t, dtype="float32") + 1).values.tolist() == [2, 3.5, 4]
+
+
+def test_arrays_without_the_package_are_compared_as_numbers():
+    t = LoDTensor(np.array([0.0, 2.5, 3], HALF).view(BFLOAT16), [[2, 1]])
+    wide, other = lodkit.cast(t, dtype="float32"), t.with_values(np.array([-0.0, 2.5, 3], HALF).view(BFLOAT16))
+    assert t.equals(other) and t.equals(wide) and wide.equals(t) and not t.equals(wide.with_values(wide.values + 1))
+    assert (t == t.values[1]).values.tolist() == (wide == t.values[1]).values.tolist() == [False, True, False]
+    padded = t.to_padded()
+    assert LoDTensor.from_padded(padded, pad_value=0).recursive_sequence_lengths() == [[2, 1]]
+    with pytest.raises(lodkit.DTypeError, match="tensors of the types bfloat16, float32 have no type in common"):
+        lodkit.concat([t, wide])
+    rows = SelectedRows([1], np.ones((1, 2), HALF).view(BFLOAT16), 3)
+    for call in (lambda: -rows, lambda: rows * 2, lambda: rows / 2, lambda: rows - rows):
+        with pytest.raises(lodkit.DTypeError, match=r"SelectedRows: NumPy does not compute with bfloat16 by itself"):
+            call()
+    assert (lodkit.cast(rows, dtype="float32") * 2).value.tolist() == [[2, 2]]
+
+
+def test_astype_knows_the_name_without_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    bfloat16_dtype.cache_clear()
+    try:
+        t = LoDTensor(np.array([1, 2.5, 3], np.float32), [[2, 1]]).astype("bfloat16")
+    finally:
+        bfloat16_dtype.cache_clear()
+    assert t.dtype == BFLOAT16 and t.to_list() == [[1, 2.5], [3]]
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base.bfloat16 import dtype_named
 from ..base.errors import DeviceError, DTypeError, OutputError
 from .bfloat16 import to_dtype
 from .devices import is_strided
@@ -97,7 +98,7 @@ def dtype_of(x):
 def cast(x, dtype):
     """Convert an array to another dtype, on its device."""
     if isinstance(x, np.ndarray):
-        return to_dtype(x, np.dtype(dtype))
+        return to_dtype(x, dtype_named(dtype))
     from .cuda import convert, view
 
     return convert(view(x), dtype).array

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import DTypeError
+
 #: The type of arrays over the memory of tensors, which needs no package. NumPy does not compute with it.
 BFLOAT16: np.dtype[Any] = np.dtype([("bfloat16", "V2")])
 
@@ -29,9 +31,9 @@ def bfloat16_dtype() -> np.dtype[Any]:
     return np.dtype(bfloat16)
 
 
-def dtype_named(name: str) -> np.dtype[Any]:
-    """Return the data type of a name, ``"bfloat16"`` included."""
-    return bfloat16_dtype() if name == "bfloat16" else np.dtype(name)
+def dtype_named(name: Any) -> np.dtype[Any]:
+    """Return the data type of a name, ``"bfloat16"`` included, or of what else ``np.dtype`` takes."""
+    return bfloat16_dtype() if isinstance(name, str) and name == "bfloat16" else np.dtype(name)
 
 
 def name_of_dtype(dtype: np.dtype[Any]) -> str:
@@ -41,7 +43,16 @@ def name_of_dtype(dtype: np.dtype[Any]) -> str:
 
 def to_readable(numbers: Any) -> Any:
     """Return numbers that NumPy prints and compares: those of ``BFLOAT16``, bits to NumPy, as float32."""
-    return widen_bits(numbers) if numbers.dtype == BFLOAT16 else numbers
+    return widen_bits(np.asarray(numbers)) if numbers.dtype == BFLOAT16 else numbers
+
+
+def refuse_bits(name: str, x: Any) -> None:
+    """Refuse numbers of ``BFLOAT16`` where NumPy would have to compute with them; ``name`` is the operation."""
+    if isinstance(x, np.ndarray | np.generic) and x.dtype == BFLOAT16:
+        raise DTypeError(
+            f"{name}: NumPy does not compute with bfloat16 by itself; convert with lodkit.cast(x, dtype='float32'), or "
+            "install ml_dtypes: pip install 'lodkit[bfloat16]'"
+        )
 
 
 def widen_bits(bits: Any) -> Any:

@@ -65,8 +65,7 @@ class Comparison(Members):
             fits = False
         if not fits:
             raise LoDMismatchError(f"{sign}: shape {np.shape(other)} does not broadcast to {self.shape} (values)")
-        other = to_readable(other) if isinstance(other, np.ndarray) else other
-        return self.with_values(compare(to_readable(values), other))
+        return self.with_values(compare(_to_comparable(values), _to_comparable(other)))
 
     def __bool__(self) -> NoReturn:
         raise ValueError("a LoDTensor has no truth value; use len(t), t.equals(u), t.values.any() or .all()")
@@ -100,4 +99,5 @@ class Comparison(Members):
 
 def _to_comparable(values):
     """Numbers to compare: a CPU tensor as an array, whether it requires grad or not."""
-    return array_of(values, "values", record=False) if is_cpu_tensor(values) else values
+    values = array_of(values, "values", record=False) if is_cpu_tensor(values) else values
+    return to_readable(values) if isinstance(values, np.ndarray | np.generic) else values

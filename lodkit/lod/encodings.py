@@ -295,6 +295,7 @@ def _batch(padded, what):
 
 def _data_lengths(padded, pad_value):
     """Return lengths up to the last row that is not all padding; NaN equals NaN."""
+    padded, pad_value = map(to_readable, (padded, np.asarray(pad_value)))
     data = (padded != pad_value) & ((padded == padded) | (pad_value == pad_value))
     data = data.any(axis=tuple(range(2, padded.ndim)))
     return np.where(data, np.arange(1, padded.shape[1] + 1), 0).max(axis=1, initial=0)

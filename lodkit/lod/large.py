@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import from_lists, is_integer, plain_array
 from ..arrays.sizes import total_size
+from ..base.bfloat16 import name_of_dtype
 from ..base.binding import explain_binding, is_unbound
 from ..base.errors import DTypeError, LoDError, LodkitError, SizeError
 from ..base.tracebacks import restate, shorten
@@ -122,5 +123,5 @@ def joined_rows(arrays, what):
     except DTypeError:
         raise
     except TypeError as error:
-        types = ", ".join(sorted({str(a.dtype) for a in arrays}))
+        types = ", ".join(sorted({name_of_dtype(a.dtype) for a in arrays}))
         raise DTypeError(f"{what} of the types {types} have no type in common; convert all to one") from error

@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import cast, is_array, plain_array, plain_rows
 from ..arrays.objects import NUMBERS, refuse_objects
 from ..arrays.tensors import array_of, check_storage, is_tensor, tensor_of
+from ..base.bfloat16 import dtype_named
 from ..base.errors import DTypeError, LoDError
 from .encodings import MAX_DEPTH
 from .joining import LISTS, count_parts, join_sequences
@@ -135,7 +136,7 @@ def cast_values(values, dtype):
     """Values of any library in another type."""
     if is_tensor(values):
         known = isinstance(dtype, sys.modules["torch"].dtype)
-        return values.to(dtype if known else tensor_of(np.empty(0, dtype)).dtype)
+        return values.to(dtype if known else tensor_of(np.empty(0, dtype_named(dtype))).dtype)
     return cast(values, dtype)
 
 

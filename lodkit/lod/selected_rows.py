@@ -23,6 +23,7 @@ from ..arrays.checks import is_plain_number
 from ..arrays.recorded import is_on_tape, plain_view, refuse_unrecorded, state, track
 from ..arrays.tensors import check_storage
 from ..arrays.types import ArrayLike, DenseLike, Integer, Number, Values
+from ..base.bfloat16 import refuse_bits
 from ..base.errors import DTypeError, LoDError
 from ..base.loading import module_above, public
 from ..base.tracebacks import shorten
@@ -258,7 +259,8 @@ class SelectedRows(Coordinates):
             raise DTypeError(
                 f"number has {number.bit_length()} bits, more than {self._value.dtype} holds; pass a smaller one"
             )
-        return self._with_value(operation(track(self._whole()), number))
+        refuse_bits(f"{operation.__name__} of SelectedRows", value := self._whole())
+        return self._with_value(operation(track(value), number))
 
     def __mul__(self, number: typing.Any) -> SelectedRows:
         return self._scale(operator.mul, number)
@@ -269,7 +271,8 @@ class SelectedRows(Coordinates):
         return self._scale(operator.truediv, number)
 
     def __neg__(self) -> SelectedRows:
-        return self._with_value(-track(self._whole()))
+        refuse_bits("the negative of SelectedRows", value := self._whole())
+        return self._with_value(-track(value))
 
     # A type checker takes a class that has this for an array.
     if not typing.TYPE_CHECKING:

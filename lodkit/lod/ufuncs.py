@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor, is_floating, plain_array
 from ..arrays.recorded import UFUNCS, Function, hooks, partials, refuse_unrecorded, reshape_rule, state, track
-from ..base.bfloat16 import BFLOAT16
+from ..base.bfloat16 import refuse_bits
 from ..base.errors import DeviceError, DTypeError, NoKernelError, ShapeMismatchError
 from .elsewhere import write_function
 from .levels import mismatch
@@ -160,22 +160,13 @@ def _fits(x):
     )
 
 
-def _refuse_bits(name, x):
-    """Refuse bfloat16 where NumPy does not compute with it."""
-    if isinstance(x, np.ndarray | np.generic) and x.dtype == BFLOAT16:
-        raise DTypeError(
-            f"{name}: NumPy does not compute with bfloat16 by itself; convert with lodkit.cast(x, dtype='float32'), or "
-            "install ml_dtypes: pip install 'lodkit[bfloat16]'"
-        )
-
-
 def _operand(name, x, rank):
     """Return values of ``rank`` dimensions, a row of at most an item's dimensions, or a number."""
     if type(x) in (int, float, bool):
         return x
     if isinstance(x, LoDTensor):
         values = track(x._need_values())
-        _refuse_bits(name, values)
+        refuse_bits(name, values)
         item = tuple(values.shape[1:])
         if len(item) + 1 == rank:
             return values
@@ -184,7 +175,7 @@ def _operand(name, x, rank):
             hooks.record(Function("reshape", reshape_rule), (values,), {}, made)
         return made
     x = from_lists(x, "a row") if isinstance(x, list | tuple) else x
-    _refuse_bits(name, x)
+    refuse_bits(name, x)
     shape = () if np.isscalar(x) else tuple(x.shape)
     if len(shape) >= rank and not (len(shape) == rank and shape[0] == 1):
         raise ShapeMismatchError(
