@@ -177,3 +177,16 @@ def test_durations_are_no_integers(unit):
     ):
         with pytest.raises((TypeError, ValueError), match=r"must be an? (integer|number).*, got np\.timedelta64\(2"):
             call()
+
+
+@pytest.mark.parametrize(
+    "one", [datetime.date(2026, 1, 31), datetime.datetime(2026, 1, 31), datetime.timedelta(days=1)]
+)
+def test_objects_of_python_become_times_by_the_call_that_is_told(one):
+    ids = [one, one]
+    with pytest.raises(DTypeError, match=r"holds Python objects .* or times of NumPy: np.asarray") as told:
+        lodkit.unique(ids)
+    made = eval(str(told.value).split("NumPy: ")[1], {"np": np, "ids": ids})
+    assert lodkit.unique(made).tolist() == made[:1].tolist()
+    with pytest.raises(DTypeError, match="or times of NumPy"):
+        LoDTensor.from_nested([ids, [one]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import numbers
 
@@ -114,7 +115,11 @@ def objects_error(array, name, place=_place, whole=False, listed=False):
         if isinstance(found, int) and found.bit_length() > _SHOWN_BITS:
             shown = f"an integer of {found.bit_length()} bits"
         return DTypeError(f"{name} holds {shown}{at}, which 64 bits do not hold; {remedy}")
-    return DTypeError(f"{name} holds Python objects ({type(found).__name__}){at}; pass numbers")
+    remedy = "pass numbers"
+    if isinstance(found, datetime.date | datetime.timedelta):
+        kind = "timedelta64" if isinstance(found, datetime.timedelta) else "datetime64"
+        remedy += f" or times of NumPy: np.asarray({name}, '{kind}[us]')"
+    return DTypeError(f"{name} holds Python objects ({type(found).__name__}){at}; {remedy}")
 
 
 def _is_text_of_number(text):
