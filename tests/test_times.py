@@ -190,3 +190,21 @@ def test_objects_of_python_become_times_by_the_call_that_is_told(one):
     assert lodkit.unique(made).tolist() == made[:1].tolist()
     with pytest.raises(DTypeError, match="or times of NumPy"):
         LoDTensor.from_nested([ids, [one]])
+
+
+def test_joined_units_hold_all_times():
+    far, near = (
+        LoDTensor(np.array(times, kind), [[2]])
+        for times, kind in ((["300000", "NaT"], "M8[Y]"), (["2020-01-01T01", "NaT"], "M8[ns]"))
+    )
+    message = r"number 1 has datetime64\[Y\] times that datetime64\[ns\] does not hold.*\.astype\('datetime64\[Y\]'\)"
+    with pytest.raises(DTypeError, match=message):
+        lodkit.concat([near, far])
+    with pytest.raises(DTypeError, match=message):
+        LoDTensor.from_sequences([near.values, far.values])
+    with pytest.raises(DTypeError, match=r"types datetime64\[Y\], datetime64\[as\] have no type in common"):
+        lodkit.concat([near.astype("datetime64[as]"), far])
+    joined = lodkit.concat([near.astype("datetime64[Y]"), far])
+    np.testing.assert_array_equal(joined.values, np.array(["2020", "NaT", "300000", "NaT"], "M8[Y]"))
+    hours = lodkit.concat([near, LoDTensor(np.array(["2021"], "M8[h]"), [[1]])])
+    np.testing.assert_array_equal(hours.values, np.array(["2020-01-01T01", "NaT", "2021"], "M8[ns]"))

@@ -80,7 +80,7 @@ def _join_numbers(lists):
 
 
 def concatenate_exactly(arrays, what):
-    """Concatenate arrays in the type that they have in common; DTypeError where it rounds integers.
+    """Concatenate arrays in the type that they have in common; DTypeError where it rounds integers or lacks times.
 
     uint64 and signed integers have uint64 or int64 in common, if that holds all of them. NumPy takes float64.
     """
@@ -98,6 +98,11 @@ def concatenate_exactly(arrays, what):
                 f"{what}: number {i} has {array.dtype} numbers that {common} rounds, the type in common with the "
                 f"others; convert the others to {array.dtype} first, if it holds them, with .astype(np.{array.dtype})"
             )
+        if overflows(array, common):
+            raise DTypeError(
+                f"{what}: number {i} has {array.dtype} times that {common} does not hold, the unit in common with the "
+                f"others; convert the others to {array.dtype} first, with .astype('{array.dtype}')"
+            )
     return np.concatenate(arrays)
 
 
@@ -107,6 +112,13 @@ def rounds_integers(array, dtype):
         return False
     exact = 2 << np.finfo(dtype).nmant
     return int(array.max()) > exact or int(array.min()) < -exact
+
+
+def overflows(array, dtype):
+    """Whether an array has a time that a finer unit does not hold: NumPy would wrap it."""
+    if array.dtype.kind not in "mM" or array.dtype.kind != dtype.kind:
+        return False
+    return not np.array_equal(array.astype(dtype).astype(array.dtype), array, equal_nan=True)
 
 
 def count_parts(parts):

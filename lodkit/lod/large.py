@@ -122,6 +122,6 @@ def joined_rows(arrays, what):
         return concatenate_exactly(arrays, what)
     except DTypeError:
         raise
-    except TypeError as error:
+    except (TypeError, OverflowError) as error:
         types = ", ".join(sorted({name_of_dtype(a.dtype) for a in arrays}))
         raise DTypeError(f"{what} of the types {types} have no type in common; convert all to one") from error
