@@ -7,7 +7,7 @@ from importlib import resources
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lodkit import LodkitError, LodTensorDesc, TensorDesc, VarDesc, VarType
@@ -104,6 +104,7 @@ def test_the_seeds_bytes():
     assert VarDesc.from_bytes(bytearray(LOD)) == VarDesc.from_bytes(memoryview(LOD)) == lod
 
 
+@settings(deadline=None)
 @given(desc=descs())
 def test_bytes_are_protobufs(proto, desc):
     data = desc.to_bytes()
@@ -216,6 +217,7 @@ def test_every_truncation_is_refused(data):
             VarDesc.from_bytes(data[:end])
 
 
+@settings(deadline=None)
 @given(data=st.binary())
 def test_noise_is_refused_or_read(data):
     for kind in (VarDesc, LodTensorDesc, TensorDesc):
@@ -225,6 +227,7 @@ def test_noise_is_refused_or_read(data):
             continue
 
 
+@settings(deadline=None)
 @given(data=st.data())
 def test_damaged_bytes_are_refused_or_mean_what_protobuf_says(proto, data):
     damaged = bytearray(data.draw(descs()).to_bytes())

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lodkit
@@ -247,6 +247,7 @@ def selected_rows(draw, height=None):
     return SelectedRows(rows, np.array(draw(numbers), np.float64).reshape(len(rows), 2), height)
 
 
+@settings(deadline=None)
 @given(s=selected_rows(), data=st.data())
 def test_everything_agrees_with_the_dense_array(s, data):
     other = data.draw(selected_rows(s.height))
