@@ -234,13 +234,12 @@ def test_a_kernel_shows_the_code_of_its_loop(form, monkeypatch):
 
 @pytest.mark.jit
 def test_an_explanation_names_the_entry_of_the_cache():
-    # Other tests, of which some keep code elsewhere, have not compiled these settings.
-    param, settings = PARAM.copy(), {"lr": 0.1, "weight_decay": 0.1, "maximize": True, "clip_value": 7.0}
-    lodkit.sgd(param, PARAM.copy(), **settings)
-    (loop,) = lodkit.sgd.explain(param, PARAM.copy(), **settings).loops
+    param = PARAM.copy()
+    lodkit.sgd(param, PARAM.copy(), lr=0.1)
+    (loop,) = lodkit.sgd.explain(param, PARAM.copy(), lr=0.1).loops
     (entry, *_) = loop.entries
     assert os.path.dirname(entry) == os.path.abspath(lodkit.jit.cache.place())
-    assert os.path.basename(entry) in repr(lodkit.sgd.explain(param, PARAM.copy(), **settings))
+    assert os.path.basename(entry) in repr(lodkit.sgd.explain(param, PARAM.copy(), lr=0.1))
     os.rename(entry, f"{entry}.moved")
     try:
         assert loop.entries[0] is None

@@ -8,7 +8,7 @@ import numbers
 
 import numpy as np
 
-from ..base.bfloat16 import is_bfloat16
+from ..base.bfloat16 import BFLOAT16, is_bfloat16
 from ..base.errors import DTypeError
 from ..base.float8 import FLOAT8_REMEDY, float8_of, is_float8
 from .remedies import TEXT, cast_to, kind_of_numbers
@@ -48,6 +48,15 @@ def id_remedy_of(dtype, name):
     if dtype.kind in TEXT:
         return f"make ids of words: lodkit.vocabulary(texts)(texts); {cast_to(np.int64, name, dtype)}"
     return cast_to(np.int64, name, dtype)
+
+
+def refuse_bits(name, x):
+    """Refuse numbers of ``BFLOAT16`` where NumPy would have to compute with them; ``name`` is the operation."""
+    if isinstance(x, np.ndarray | np.generic) and x.dtype == BFLOAT16:
+        raise DTypeError(
+            f"{name}: NumPy does not compute with bfloat16 by itself; convert with lodkit.cast(x, dtype='float32'), or "
+            "install ml_dtypes: pip install 'lodkit[bfloat16]'"
+        )
 
 
 def _place(*index):

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DTypeError
-
 #: The type of arrays over the memory of tensors, which needs no package. NumPy does not compute with it.
 BFLOAT16: np.dtype[Any] = np.dtype([("bfloat16", "V2")])
 
@@ -44,15 +42,6 @@ def name_of_dtype(dtype: np.dtype[Any]) -> str:
 def to_readable(numbers: Any) -> Any:
     """Return numbers that NumPy prints and compares: those of ``BFLOAT16``, bits to NumPy, as float32."""
     return widen_bits(np.asarray(numbers)) if numbers.dtype == BFLOAT16 else numbers
-
-
-def refuse_bits(name: str, x: Any) -> None:
-    """Refuse numbers of ``BFLOAT16`` where NumPy would have to compute with them; ``name`` is the operation."""
-    if isinstance(x, np.ndarray | np.generic) and x.dtype == BFLOAT16:
-        raise DTypeError(
-            f"{name}: NumPy does not compute with bfloat16 by itself; convert with lodkit.cast(x, dtype='float32'), or "
-            "install ml_dtypes: pip install 'lodkit[bfloat16]'"
-        )
 
 
 def widen_bits(bits: Any) -> Any:

@@ -20,10 +20,10 @@ from ..arrays import (
     to_device,
 )
 from ..arrays.checks import is_plain_number
+from ..arrays.objects import refuse_bits
 from ..arrays.recorded import is_on_tape, plain_view, refuse_unrecorded, state, track
 from ..arrays.tensors import check_storage
 from ..arrays.types import ArrayLike, DenseLike, Integer, Number, Values
-from ..base.bfloat16 import refuse_bits
 from ..base.errors import DTypeError, LoDError
 from ..base.loading import module_above, public
 from ..base.tracebacks import shorten

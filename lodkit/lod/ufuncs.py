@@ -7,8 +7,8 @@ import operator
 import numpy as np
 
 from ..arrays import device_of, dtype_of, from_lists, holds_rows, is_cpu_tensor, is_floating, plain_array
+from ..arrays.objects import refuse_bits
 from ..arrays.recorded import UFUNCS, Function, hooks, partials, refuse_unrecorded, reshape_rule, state, track
-from ..base.bfloat16 import refuse_bits
 from ..base.errors import DeviceError, DTypeError, NoKernelError, ShapeMismatchError
 from .elsewhere import write_function
 from .levels import mismatch

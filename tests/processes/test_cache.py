@@ -254,6 +254,33 @@ def test_a_kernel_depends_on_how_its_functions_are_compiled():
     assert len({found(), found(inline=True), found(nrt=False), found(inline=True, nrt=False)}) == 4
 
 
+#: Fingerprints before and after all of lodkit is imported. What needs a library that is missing stays out.
+IMPORTED_LATER = """
+import contextlib, importlib, pkgutil
+import numpy as np
+import lodkit
+from lodkit.jit.fingerprint import fingerprint
+
+x, rows = np.ones((4, 2)), lodkit.SelectedRows([1], np.ones((1, 2)), 4)
+bags = lodkit.LoDTensor([0, 1, 2], [[2, 1]])
+lodkit.sgd(x, rows, lr=0.1), lodkit.embedding_bag(x, bags), lodkit.lookup_table(x, bags.values)
+calls = (lodkit.sgd, (x, rows)), (lodkit.embedding_bag, (x, bags)), (lodkit.lookup_table, (x, bags.values))
+loops = [op.select(*inputs).loop.function for op, inputs in calls]
+before = [fingerprint(getattr(loop, "compiled", loop)) for loop in loops]
+for found in pkgutil.walk_packages(lodkit.__path__, "lodkit."):
+    if not found.name.endswith("__main__"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(found.name)
+print(len(before), before == [fingerprint(getattr(loop, "compiled", loop)) for loop in loops])
+"""
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="no compiled code")
+def test_what_is_imported_later_changes_no_key(kit):
+    """Otherwise a process that has printed something first would compile kernels anew."""
+    assert finish(start(kit, IMPORTED_LATER)) == ["3", "True"]
+
+
 #: Functions whose code calls what only parts of Numba define that it imports to compile.
 LIBRARIES = """
 import sys
