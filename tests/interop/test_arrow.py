@@ -166,6 +166,7 @@ def test_words_with_and_without_a_dictionary():
         LoDTensor.from_arrow(pa.array(["x", None]).dictionary_encode(), dictionary=True)
     numbers = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1], pa.int8()), pa.array([2.5, 3.5]))
     assert LoDTensor.from_arrow(numbers).values.tolist() == [3.5, 2.5, 3.5]
+    assert LoDTensor.from_arrow(pa.array([True, False]).dictionary_encode()).values.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

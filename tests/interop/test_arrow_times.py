@@ -74,6 +74,13 @@ def test_a_unit_or_a_zone_that_is_asked_for():
     assert pa.array(t, type=pa.list_(pa.timestamp("ms"))).to_pylist() == pa.array(t).to_pylist()
     zoned = pa.list_(pa.timestamp("s", "UTC"))
     assert pa.array(t, type=zoned).type == zoned
+    days = LoDTensor(np.array(["2026-01-31", "NaT"], "M8[D]"), [[2]])
+    date64 = pa.list_(pa.date64())
+    assert pa.array(days, type=date64).type == date64
+    assert pa.array(days, type=date64).to_pylist() == pa.array(days).to_pylist()
+    hours = days.with_values(np.array(["2026-01-31T05", "NaT"], "M8[ms]"))
+    schema, array = hours.__arrow_c_array__(date64.__arrow_c_schema__())
+    assert pa.Array._import_from_c_capsule(schema, array).type.value_type == pa.timestamp("ms")
     far = LoDTensor(np.array(["9999-01-01"], "M8[s]"), [[1]])
     schema, array = far.__arrow_c_array__(pa.list_(pa.timestamp("ns")).__arrow_c_schema__())
     assert pa.Array._import_from_c_capsule(schema, array).type.value_type == pa.timestamp("s")

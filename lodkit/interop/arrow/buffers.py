@@ -122,8 +122,8 @@ def fixed_size(format):
 
 
 def holds_values(format):
-    """Whether a format is that of numbers of some width, or of times."""
-    return format in NUMBERS or times_of(format) is not None
+    """Whether a format is that of numbers, booleans or times."""
+    return format in NUMBERS or format == b"b" or times_of(format) is not None
 
 
 def holds_times(schema):

@@ -143,13 +143,10 @@ def items(values, format=None):
         values = np.ascontiguousarray(values, dtype)
         node = Node(FORMATS[dtype], lengths[-1], (None, values if values.flags.aligned else values.copy()))
     elif dtype.kind in "mM":
-        stored, valid = store_times(np.ascontiguousarray(values, dtype))
-        zoned = format and format.startswith(b"ts") and times_of(format) == dtype
-        node = Node(
-            format if zoned else format_of(dtype),
-            lengths[-1],
-            (valid, stored if stored.flags.aligned else stored.copy()),
-        )
+        values = np.ascontiguousarray(values, dtype)
+        stored, valid = store_times(values)
+        buffers = valid, stored if stored.flags.aligned else stored.copy()
+        node = Node(format_of(values, format), lengths[-1], buffers)
         # How many are missing, the bits say.
         node = node if valid is None else node._replace(nulls=-1)
     else:

@@ -12,6 +12,7 @@ _PREFIXES = {b"ts": "M8", b"tD": "m8"}
 _UNITS = {b"s": "s", b"m": "ms", b"u": "us", b"n": "ns"}
 _DATES = {b"tdD": np.dtype("M8[D]"), b"tdm": np.dtype("M8[ms]")}
 _DAYS = NUMBERS[b"i"]
+_DAY_IN_MILLISECONDS = 86_400_000
 
 
 def times_of(format):
@@ -39,8 +40,14 @@ def read_times(stored, dtype, null):
     return times
 
 
-def format_of(dtype):
-    """Arrow's format for a type of times; DTypeError with the unit to convert to where there is none."""
+def format_of(times, asked=None):
+    """Arrow's format for an array of times, that which is asked for if it holds them: with a time zone, or whole days.
+
+    DTypeError with the unit to convert to where there is none.
+    """
+    dtype = times.dtype
+    if asked and times_of(asked) == dtype and (asked != b"tdm" or _are_whole_days(times)):
+        return asked
     unit, count = np.datetime_data(dtype)
     for prefix, kind in _PREFIXES.items():
         for letter, name in _UNITS.items():
@@ -53,6 +60,10 @@ def format_of(dtype):
     if unit in ("ps", "fs", "as"):
         others = "[ns]'), which drops what is finer"
     raise DTypeError(f"Arrow has no times of type {dtype}; convert with .astype('{kind}{others}")
+
+
+def _are_whole_days(times):
+    return not (times.view(np.int64)[~np.isnat(times)] % _DAY_IN_MILLISECONDS).any()
 
 
 def store_times(times):
