@@ -35,6 +35,8 @@ def test_arrays_are_joined_exactly(parts, dtype):
         ([np.array([0.5]), np.array([2**53 + 1])], "number 1 has int64 numbers that float64 rounds"),
         ([np.array([-(2**60)], np.int64) - 1, np.array([0.5], np.float32)], "number 0 has int64 numbers"),
         ([np.array([WIDEST], np.uint64), np.array([-1])], "number 0 has uint64 numbers that float64 rounds"),
+        ([np.array([1], "m8[s]"), np.array([1])], r"of the types int64, timedelta64\[s\] have no type in common"),
+        ([np.array([1]), np.array([1], "M8[s]")], r"of the types datetime64\[s\], int64 have no type in common"),
     ],
 )
 def test_integers_that_are_rounded_are_refused(parts, said):

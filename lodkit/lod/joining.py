@@ -88,6 +88,10 @@ def concatenate_exactly(arrays, what):
     if len(dtypes) == 1:
         return np.concatenate(arrays)
     common = np.result_type(*dtypes)
+    # NumPy makes durations of numbers beside durations.
+    if common.kind == "m" and any(dtype.kind != "m" for dtype in dtypes):
+        types = ", ".join(sorted(map(str, dtypes)))
+        raise DTypeError(f"{what} of the types {types} have no type in common; convert all to one")
     if common.kind == "f" and all(dtype.kind in "iu" for dtype in dtypes):
         low, high = min(int(x.min(initial=0)) for x in arrays), max(int(x.max(initial=0)) for x in arrays)
         if low >= 0 or high <= MAX_INT64:
