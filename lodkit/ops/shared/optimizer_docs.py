@@ -16,9 +16,16 @@ ATTRIBUTES = {
 }
 HEADING = "Parameters\n----------\n"
 
+#: What each optimizer raises, for its states as well.
+RAISES = """\
+Raises
+------
+ShapeMismatchError, DTypeError, OutputError
+    As in sgd, for the states as for the parameter."""
+
 
 def complete(doc, states, own, shared):
-    """Add the parameters that a docstring lacks.
+    """Add the parameters that a docstring lacks, and the errors if there are none.
 
     Parameters
     ----------
@@ -42,7 +49,11 @@ def complete(doc, states, own, shared):
     after = [(n, ATTRIBUTES[n]) for n in own if n not in there and n in ATTRIBUTES]
     after += [(n, (None, "As in sgd.")) for n in shared if n not in there]
     lines = [*before, *([section] if section else []), *_entries(after)]
-    return f"{head}{HEADING}" + "\n".join(lines) + (f"\n\n{tail}" if tail else "")
+    text = f"{head}{HEADING}" + "\n".join(lines) + (f"\n\n{tail}" if tail else "")
+    if "\nRaises\n" in text:
+        return text
+    text, mark, example = text.partition(">>>")
+    return f"{text.rstrip()}\n\n{RAISES}" + (f"\n\n{mark}{example}" if mark else "")
 
 
 def _entries(described):
