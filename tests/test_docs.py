@@ -35,7 +35,15 @@ OPERATORS = {file: text() for file, text in script("generate_operators").GENERAT
 
 @pytest.mark.parametrize(
     "name",
-    ["render_benchmarks", "render_peers", "render_rooms", "render_types", "draw_shrinking_steps", "draw_front_page"],
+    [
+        "render_benchmarks",
+        "render_peers",
+        "render_rooms",
+        "render_types",
+        "render_speeds",
+        "draw_shrinking_steps",
+        "draw_front_page",
+    ],
 )
 def test_generated_files_are_current(name):
     for file, text in script(name).GENERATED.items():
