@@ -36,7 +36,7 @@ def process(tree, options):
     env, out = {**os.environ, **settings}, subprocess.DEVNULL
     with subprocess.Popen(command, env=env, stdout=out, pass_fds=[theirs.fileno()]) as running:
         theirs.close()
-        with mine.makefile("rw") as turns:
+        with mine, mine.makefile("rw") as turns:
             yield turns
     if running.returncode:
         sys.exit(f"rows of {tree} failed")
@@ -57,10 +57,11 @@ def run(options):
     """Return the turns of each row."""
     found = {}
     with process(HERE.parent, options) as mine, process(options.other.resolve(), options) as other:
-        while names := {turns.readline() for turns in (mine, other)} - {""}:
-            if len(names) > 1:
-                sys.exit(f"the checkouts measure different rows: {' and '.join(names)}; choose others by --only")
-            name = json.loads(names.pop())
+        while any(names := [turns.readline() for turns in (mine, other)]):
+            if names[0] != names[1]:
+                shown = " and ".join(name.strip() or "none" for name in names)
+                sys.exit(f"the checkouts measure different rows: {shown}; choose others by --only")
+            name = json.loads(names[0])
             if re.search(options.rows, name):
                 found[name] = take_turns(mine, other, options.turns)
                 print(f"{median(found[name]):5.2f}  {name}", flush=True)
