@@ -27,7 +27,9 @@ def _rounded(x, dtype):
 
 def _tensor(x):
     """The memory of an array as a tensor."""
-    return torch.from_numpy(x.view(np.int16)).view(torch.bfloat16) if x.dtype.name == "bfloat16" else torch.from_numpy(x)
+    if x.dtype.name != "bfloat16":
+        return torch.from_numpy(x)
+    return torch.from_numpy(x.view(np.int16)).view(torch.bfloat16)
 
 
 def _bags():
