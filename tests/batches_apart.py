@@ -119,10 +119,10 @@ def as_one_sequence(inputs, batched, rows, rng):
     return [LoDTensor(x.values, [[len(x.values)]]) if i in batched else x for i, x in enumerate(long)]
 
 
-def representatives(name, samples=SAMPLES):
+def representatives(name):
     """The largest sample for each set of attributes, and each type and rank of the inputs."""
     best = {}
-    for inputs, attrs in samples[name]:
+    for inputs, attrs in SAMPLES[name]:
         accepted = lodkit.OPS[name]._accept(tuple(inputs))
         arrays = [numbers_of(x) for x in accepted if isinstance(numbers_of(x), np.ndarray)]
         size = sum(x.size for x in arrays)

@@ -14,7 +14,7 @@ import pytest
 from batches_apart import arrays_apart, as_one_sequence, calls_of, check_apart, find_batched, representatives
 from calls import calling
 from conftest import copy
-from samples import ALL_TYPES, COMPILED
+from samples import ALL_TYPES
 
 import lodkit
 from lodkit import LoDTensor
@@ -63,7 +63,7 @@ def test_batches_have_the_bits_of_their_parts(name, monkeypatch):
     from lodkit.jit import settings
 
     op, rng = lodkit.OPS[name], np.random.default_rng(0)
-    cases = representatives(name, COMPILED)[SOME]
+    cases = representatives(name)[SOME]
     found = [(inputs, attrs, [*batches(op, inputs, attrs, rng)]) for inputs, attrs in cases]
     for threads, numbers in ROUNDS:
         with monkeypatch.context() as patch, one_number_of_threads(threads):
@@ -92,7 +92,7 @@ def test_exceptions_are_those_that_multiply_by_blas(name, monkeypatch):
     def noted(function):
         return lambda *args, **keywords: products.append(args) or function(*args, **keywords)
 
-    calls = [(tuple(map(copy, inputs)), attrs) for inputs, attrs in representatives(name, COMPILED)[SOME]]
+    calls = [(tuple(map(copy, inputs)), attrs) for inputs, attrs in representatives(name)[SOME]]
     with monkeypatch.context() as patch:
         for product in ("matmul", "dot"):
             patch.setattr(np, product, noted(getattr(np, product)))

@@ -10,14 +10,14 @@ import pytest
 from calls import calling
 from conftest import check_locked, copy, flat
 from differences import parameters
-from samples import ALL_TYPES, COMPILED, SAMPLES, defined, is_half
+from samples import ALL_TYPES, SAMPLES, defined
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows, VarDesc
 from lodkit.registry.kinds import numbers_of
 from lodkit.registry.public_call import side_by_side
 
-CASES = [pytest.param(n, *case, id=f"{n}-{i}") for n, cases in COMPILED.items() for i, case in enumerate(cases)]
+CASES = [pytest.param(n, *case, id=f"{n}-{i}") for n, cases in SAMPLES.items() for i, case in enumerate(cases)]
 TOLERANCE = {2: 2e-3, 4: 2e-5, 8: 1e-11}
 
 
@@ -76,7 +76,7 @@ def in_one_type():
 
     Large batches take kernels of their own in each type, and how threads share them does not depend on it.
     """
-    for name, cases in COMPILED.items():
+    for name, cases in SAMPLES.items():
         types = [numbers_type(inputs) for inputs, _ in cases]
         every = np.float32 not in types or ALL_TYPES
         for i, (case, kind) in enumerate(zip(cases, types, strict=True)):
@@ -119,14 +119,14 @@ def takes_halves(op, inputs, attrs):
     return True
 
 
-@pytest.mark.skipif(not ALL_TYPES or "LODKIT_TEST_COMPILED" in os.environ, reason="only some of the samples are there")
+@pytest.mark.skipif(not ALL_TYPES or "LODKIT_TEST_SAMPLES" in os.environ, reason="only some of the samples are there")
 @pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if op.family != "bag_updates"])
 def test_halves_are_sampled(name):
     """Where the definition takes them: a type without a sample has no tests."""
     op = lodkit.OPS[name]
     calls = [(op._accept(tuple(inputs)), attrs) for inputs, attrs in SAMPLES[name]]
     calls = [(inputs, attrs) for inputs, attrs in calls if any(map(is_floating, inputs))]
-    sampled = any(is_half(x) for inputs, _ in calls for x in inputs)
+    sampled = any(has_halves(x) for inputs, _ in calls for x in inputs)
     missing = not sampled and any(takes_halves(op, *call) for call in calls)
     remedy = f"the definition of {name} takes float16: add a sample to tests/samples/{op.family}.py"
     assert not missing or name in WITHOUT_HALVES, remedy
@@ -153,10 +153,14 @@ def layouts(x):
 def test_memory_layouts(name):
     """Strided, Fortran-ordered, reversed, swapped and read-only inputs give the same result, or are refused."""
     op = lodkit.OPS[name]
-    halves = [case for case in COMPILED[name] if any(is_half(x) for x in case[0])]
-    for inputs, attrs in COMPILED[name][:1] + halves[:3]:
+    halves = [case for case in SAMPLES[name] if any(has_halves(x) for x in case[0])]
+    for inputs, attrs in SAMPLES[name][:1] + halves[:3]:
         with calling(name, inputs, attrs):
             check_layouts(op, inputs, attrs)
+
+
+def has_halves(x):
+    return getattr(getattr(x, "values", getattr(x, "value", x)), "dtype", None) == np.float16
 
 
 def check_layouts(op, inputs, attrs):
@@ -183,9 +187,9 @@ def like_in_double():
 
     In double precision each takes kernels of its own, and a gradient does not depend on the type.
     """
-    for name, cases in COMPILED.items():
+    for name, cases in SAMPLES.items():
         if lodkit.OPS[name].gradient_rule:
-            cases = [(i, *case) for i, case in enumerate(cases) if not any(map(is_half, case[0]))]
+            cases = [(i, *case) for i, case in enumerate(cases) if not any(map(has_halves, case[0]))]
             double = {aspects(inputs, attrs) for _, inputs, attrs in cases if numbers_type(inputs) == np.float64}
             for i, inputs, attrs in cases:
                 if numbers_type(inputs) in (np.float64, None) or aspects(inputs, attrs) not in double:
@@ -275,7 +279,7 @@ def reshaped(array):
 @pytest.mark.parametrize("name", [n for n in lodkit.OPS if n.endswith("_grad")])
 def test_a_gradient_refuses_what_is_not_like_the_result(name):
     op, tried = lodkit.OPS[name], 0
-    for inputs, attrs in COMPILED[name]:
+    for inputs, attrs in SAMPLES[name]:
         for i, what in enumerate(op.inputs):
             if what in ("grad", "out") and isinstance(inputs[i], np.ndarray) and inputs[i].ndim and len(inputs[i]):
                 for wrong in reshaped(inputs[i]):
@@ -291,7 +295,7 @@ def test_a_gradient_in_another_type_is_converted(name):
     op = lodkit.OPS[name]
     at = [*op.inputs].index("grad")
     cases = (
-        (inputs, attrs) for inputs, attrs in COMPILED[name] if is_floating(inputs[at]) and numbers_of(inputs[at]).size
+        (inputs, attrs) for inputs, attrs in SAMPLES[name] if is_floating(inputs[at]) and numbers_of(inputs[at]).size
     )
     for inputs, attrs in itertools.islice(cases, 2):
         grad = with_numbers(inputs[at], numbers_of(inputs[at]).astype(np.longdouble))
@@ -305,7 +309,7 @@ def test_a_gradient_in_another_type_is_converted(name):
 def test_out_is_filled_and_returned(name):
     """Wherever a result is one array, or a LoDTensor: ``out`` itself comes back, with the same bits."""
     op = lodkit.OPS[name]
-    for inputs, attrs in COMPILED[name]:
+    for inputs, attrs in SAMPLES[name]:
         with calling(name, inputs, attrs):
             expected = op(*map(copy, inputs), **attrs)
             array = getattr(expected, "values", expected)

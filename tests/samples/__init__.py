@@ -12,8 +12,6 @@ import importlib
 import os
 import pathlib
 
-import numpy as np
-
 from ._defined import defined as defined
 
 
@@ -28,46 +26,17 @@ class Samples(dict):
 
 
 SAMPLES, CAFFE2, PADDLE = Samples(), {}, {}
-#: Those of tests that run all samples by compiled kernels.
-COMPILED = Samples()
 #: Whether tests that make kernels of their own do so in all types, and in all ways; a kernel takes half a second.
 ALL_TYPES = os.environ.get("LODKIT_TEST_TYPES") == "all"
-#: A kernel takes a second to compile: README's tests have few, lanes that compile otherwise or not at all have more.
-FEW_KERNELS = not ALL_TYPES and not {"LODKIT_TEST_SAMPLES", "NUMBA_DISABLE_JIT"} & os.environ.keys()
 _most = int(os.environ.get("LODKIT_TEST_SAMPLES", 1 << 30))  # per operator: the bounds-check lane takes few
-
-
-def is_half(x):
-    """Whether the numbers of an input are float16."""
-    numbers = getattr(x, "values", getattr(x, "value", x))
-    return getattr(numbers, "dtype", None) == np.float16
-
-
-def in_few_types(family):
-    """The samples of a family that README's tests compile for: in float16 those of its first operator, and gradient.
-
-    The same templates make the kernels of a family.
-    """
-    first = next(iter(family))
-    kept = {first, f"{first}_grad"} if FEW_KERNELS else family
-    return {
-        name: [case for case in cases if name in kept or not any(map(is_half, case[0]))]
-        for name, cases in family.items()
-    }
-
-
 for _file in sorted(pathlib.Path(__file__).parent.glob("[!_]*.py")):
     _family = importlib.import_module(f"{__name__}.{_file.stem}")
-    _cases = {name: cases[:_most] for name, cases in _family.SAMPLES.items()}
-    SAMPLES |= _cases
-    COMPILED |= in_few_types(_cases)
+    SAMPLES |= {name: cases[:_most] for name, cases in _family.SAMPLES.items()}
     CAFFE2 |= getattr(_family, "CAFFE2", {})
     PADDLE |= getattr(_family, "PADDLE", {})
 # Imported after the families, which draw their numbers from one stream in this order.
 _made = importlib.import_module(f"{__name__}._from_records").missing(SAMPLES)
-_made = {name: cases[:_most] for name, cases in _made.items()}
-SAMPLES |= _made
-COMPILED |= in_few_types(_made)
+SAMPLES |= {name: cases[:_most] for name, cases in _made.items()}
 
 
 def rules_left_out():
