@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.bfloat16 import BFLOAT16
-from ..base.errors import DTypeError
 from .bfloat16 import is_floating
+from .objects import refuse_bits
 
 #: Set by the room tape: tapes open in this thread; recording of a call on them; a notice that an array is about to be
 #: changed in place on them, and one that it was changed outside; whether one of them has seen an array; a notice that
@@ -82,7 +81,8 @@ class RecordedArray(np.ndarray):
         if not all(isinstance(x, _OPERANDS) for x in (*inputs, *(out or ()))):
             return NotImplemented
         name = f"np.{ufunc.__name__}"
-        _refuse_bits(name, inputs)
+        for x in inputs:
+            refuse_bits(name, x)
         if not hooks.open_tapes():
             if out is not None:
                 kwargs["out"] = tuple(map(plain_view, out))
@@ -325,16 +325,6 @@ def refuse_lists(x):
     if state.open and hooks.open_tapes():
         map_arrays(lambda _: refuse_unrecorded("a list", "np.stack and np.concatenate are recorded"), x)
     return x
-
-
-def _refuse_bits(name, inputs):
-    """Refuse a ufunc of BFLOAT16, which NumPy lacks."""
-    for x in inputs:
-        if isinstance(x, np.ndarray) and x.dtype == BFLOAT16:
-            raise DTypeError(
-                f"{name}: NumPy computes nothing of lodkit.arrays.BFLOAT16; compute with lodkit.cast(x, "
-                'dtype="float32"), or make the parameter of x.view(ml_dtypes.bfloat16), from lodkit[bfloat16]'
-            )
 
 
 def refuse_unrecorded(what, remedy=REMEDY):

@@ -41,7 +41,7 @@ def name_of_dtype(dtype: np.dtype[Any]) -> str:
 
 def to_readable(numbers: Any) -> Any:
     """Return numbers that NumPy prints and compares: those of ``BFLOAT16``, bits to NumPy, as float32."""
-    return widen_bits(np.asarray(numbers)) if numbers.dtype == BFLOAT16 else numbers
+    return widen_bits(np.asarray(numbers)) if numbers.dtype.kind == "V" and numbers.dtype == BFLOAT16 else numbers
 
 
 def widen_bits(bits: Any) -> Any:

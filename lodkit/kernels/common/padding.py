@@ -9,7 +9,7 @@ from .padded_runs import flat
 @ops.pack_segments.kernel("cpu", "cuda")
 def pack_segments(on, data, lengths, /, *, max_length, pad_value, return_presence_mask, out=None):
     dtype, offsets, width = ops.prepare_packed(on, data, lengths, "pack_segments", max_length)
-    pad = ops.pad_of(pad_value, dtype)
+    pad = 0 if type(pad_value) is float and pad_value == 0 else ops.pad_of(pad_value, dtype)
     out = on.output((len(offsets) - 1, width, *data.shape[1:]), dtype, out, data)
     on.copy_runs(data, offsets, width, flat(out), pad)
     return (out, on.padding.presence_mask(offsets, width)) if return_presence_mask else out
@@ -42,7 +42,7 @@ def unpack_segments_grad(on, data, lengths, grad, /, *, max_length, out=None):
 @ops.lengths_pad.kernel("cpu", "cuda")
 def lengths_pad(on, data, lengths, /, *, max_length, pad_value, out=None):
     dtype, offsets, width = ops.prepare_packed(on, data, lengths, "lengths_pad", max_length, "max_length", ops.LONGER)
-    pad = ops.pad_of(pad_value, dtype)
+    pad = 0 if type(pad_value) is float and pad_value == 0 else ops.pad_of(pad_value, dtype)
     out = on.output(((len(offsets) - 1) * width, *data.shape[1:]), dtype, out, data)
     on.copy_runs(data, offsets, width, out, pad)
     return out

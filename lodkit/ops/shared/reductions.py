@@ -82,9 +82,13 @@ REDUCE = {
 ARG = {"max": np.argmax, "min": np.argmin}
 
 
-def order_keys(values):
-    """Numbers in the order of the values: of times integers, among which NaT is the largest, as for ``np.sort``."""
-    return values.astype(native(values.dtype)).view(np.int64) - 1 if values.dtype.kind in "mM" else values
+def order_keys(values, nat_first=False):
+    """Numbers in the order of the values: of times integers, among which NaT is the largest, as for ``np.sort``, or the
+    least.
+    """
+    if values.dtype.kind not in "mM":
+        return values
+    return values.astype(native(values.dtype)).view(np.int64) - (not nat_first)
 
 
 #: Reductions whose result is one of the values, so that times have them too.

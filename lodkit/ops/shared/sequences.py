@@ -10,6 +10,7 @@ from ...base.errors import DTypeError, LoDError, LoDLevelError, LoDMismatchError
 from ...lod import LoDTensor, values_of
 from ...lod.batching import concat
 from ...lod.levels import are_equal
+from .reductions import order_keys
 
 
 def is_ragged(x):
@@ -191,9 +192,7 @@ def check_sort_keys(x, keys, level, descending):
             f"sequence_sort: keys have lengths {keys.recursive_sequence_lengths()[-1]!s:.200}, the sequences of x "
             f"{x.recursive_sequence_lengths()[depth - 1]!s:.200}; give one key per part, in the same sequences"
         )
-    keys = np.asarray(values_of(keys))
-    if keys.dtype.kind in "mM":
-        keys = keys.astype(native(keys.dtype)).view(np.int64) - (not descending)
+    keys = order_keys(np.asarray(values_of(keys)), nat_first=descending)
     if not is_plain(keys.dtype):
         raise DTypeError(f"sequence_sort: keys must be numbers, not {keys.dtype}; {remedy_of(keys.dtype)}")
     if keys.shape != (count,):
