@@ -67,6 +67,18 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in left_out]
 
 
+#: Generators of test modules, with the states that importing left them in.
+STATES = {}
+
+
+@pytest.fixture(autouse=True)
+def same_draws(request):
+    """Draw the same numbers in whatever order tests run, side by side or alone."""
+    for value in vars(request.module).values():
+        if isinstance(value, np.random.Generator):
+            value.bit_generator.state = STATES.setdefault(value, value.bit_generator.state)
+
+
 @pytest.fixture(autouse=True)
 def poison(monkeypatch):
     """Fill outputs with NaN (or an unlikely integer), to expose unwritten elements."""
