@@ -35,6 +35,8 @@ if not ALL_TYPES:
 
 # Compiling makes objects by the million, nearly all of which stay: collecting as often as usual takes a seventh of it.
 gc.set_threshold(100_000, 20, 100)
+#: A test whose kernels no other runs.
+with_all_types = pytest.mark.skipif(not ALL_TYPES, reason="compiles kernels for itself: with LODKIT_TEST_TYPES=all")
 DEVICES = os.environ.get("LODKIT_TEST_DEVICES", "cpu").split(",")
 
 

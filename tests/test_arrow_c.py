@@ -18,6 +18,8 @@ from lodkit import Features, LoDError, LoDTensor
 from lodkit.interop.arrow import c_data
 from lodkit.interop.arrow.exporting import Node
 
+pytestmark = pytest.mark.usefixtures("frozen_heap")
+
 NUMBERS = [
     *(f"{kind}int{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)),
     "float16",

@@ -14,6 +14,8 @@ from lodkit import DTypeError, Features, LoDError, LoDTensor
 from lodkit.interop.arrow import columns
 from lodkit.interop.arrow.exporting import Node, export, formats_of
 
+pytestmark = pytest.mark.usefixtures("frozen_heap")
+
 
 def test_slices_start_anywhere():
     node = arrow.lists([2, 2, 5, 6], arrow.numbers(np.arange(9.0)), format=b"+l")

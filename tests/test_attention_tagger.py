@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from samples import ALL_TYPES
+from conftest import with_all_types
 from treebank import documents, needs_treebank
 
 import lodkit
@@ -44,7 +44,7 @@ class Tagger:
         return float((self.logits(ids).values.argmax(axis=1) == tags).mean())
 
 
-@pytest.mark.skipif(not ALL_TYPES, reason="trains for ten seconds: with LODKIT_TEST_TYPES=all")
+@with_all_types
 def test_a_tag_that_only_the_words_before_tell():
     """Word 0 switches the tag on, for itself and all behind it."""
     rng, model = np.random.default_rng(0), Tagger(12, 2)

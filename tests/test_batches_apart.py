@@ -14,7 +14,7 @@ import pytest
 from batches_apart import arrays_apart, as_one_sequence, calls_of, check_apart, find_batched, representatives
 from calls import calling
 from conftest import copy
-from samples import ALL_TYPES
+from samples import ALL_TYPES, some_of
 
 import lodkit
 from lodkit import LoDTensor
@@ -48,8 +48,6 @@ def batches(op, inputs, attrs, rng):
                 yield parts, batched, apart
 
 
-#: Of the representatives of an operator, which take kernels of their own, every third.
-SOME = slice(None, None, 1 if ALL_TYPES else 3)
 #: Pieces of three rows, of which long sequences have many.
 TINY = {"chunk_rows": 3, "block_rows": 3, "few_rows": 0, "near_bytes": -1, "mid_bytes": -1}
 #: Threads and settings: large batches in threads and small ones without, where few numbers have a way of their own;
@@ -63,7 +61,7 @@ def test_batches_have_the_bits_of_their_parts(name, monkeypatch):
     from lodkit.jit import settings
 
     op, rng = lodkit.OPS[name], np.random.default_rng(0)
-    cases = representatives(name)[SOME]
+    cases = some_of(representatives(name), 6)
     found = [(inputs, attrs, [*batches(op, inputs, attrs, rng)]) for inputs, attrs in cases]
     for threads, numbers in ROUNDS:
         with monkeypatch.context() as patch, one_number_of_threads(threads):
@@ -92,7 +90,7 @@ def test_exceptions_are_those_that_multiply_by_blas(name, monkeypatch):
     def noted(function):
         return lambda *args, **keywords: products.append(args) or function(*args, **keywords)
 
-    calls = [(tuple(map(copy, inputs)), attrs) for inputs, attrs in representatives(name)[SOME]]
+    calls = [(tuple(map(copy, inputs)), attrs) for inputs, attrs in some_of(representatives(name), 6)]
     with monkeypatch.context() as patch:
         for product in ("matmul", "dot"):
             patch.setattr(np, product, noted(getattr(np, product)))
@@ -113,7 +111,7 @@ def check_one_by_one(call, *inputs):
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize(("pool", "weighted"), BAGS[SOME])
+@pytest.mark.parametrize(("pool", "weighted"), some_of(BAGS, 3))
 def test_bags_beside_one_that_is_cut(pool, weighted):
     """Those of more than 65,536 ids are reduced in double precision, tile by tile, and the others are not."""
     rng = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import ast
 import numpy as np
 import pytest
 from coming_from import ANSWERS, assert_same, run_ours, values_for
-from samples import ALL_TYPES
+from conftest import with_all_types
 
 import lodkit
 from lodkit.registry.peers import TABLES, find_code, find_parts, find_peers, split_names
@@ -32,7 +32,7 @@ def test_the_names_of_a_row_are_there(code):
                 value = getattr(value, name)
 
 
-@pytest.mark.skipif(not ALL_TYPES, reason="compiles many kernels: with LODKIT_TEST_TYPES=all")
+@with_all_types
 @pytest.mark.parametrize("code", CODE)
 def test_the_code_of_a_row_runs(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

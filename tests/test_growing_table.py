@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import ALL_TYPES
+from samples import some_of
 
 import lodkit
 from lodkit import GrowingTable, LodkitError, LoDTensor, SelectedRows
@@ -72,7 +72,7 @@ def test_trains_as_a_dense_table_of_all_keys(name, threads):
     np.testing.assert_array_equal(grown.lookup(keys[some], training=False), dense[some])
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS[:: 1 if ALL_TYPES else 4])
+@pytest.mark.parametrize("name", some_of(OPTIMIZERS, 4))
 def test_every_optimizer_makes_its_states(name):
     """As the same steps of a table that has all its slots, and slots to come stay as they are made."""
     op = lodkit.OPS[name]

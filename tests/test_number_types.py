@@ -7,7 +7,7 @@ import contextlib
 import numpy as np
 import pytest
 from conftest import copy, flat
-from samples import ALL_TYPES, SAMPLES, defined
+from samples import ALL_TYPES, SAMPLES, defined, some_of
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
@@ -162,7 +162,7 @@ def test_kernels_give_what_definitions_give_in_every_type(name, dtype, place):
 
 
 @pytest.mark.parametrize("place", ["cuda"], indirect=True)
-@pytest.mark.parametrize(("name", "dtype"), ON_GPUS[:: 1 if ALL_TYPES else 3])
+@pytest.mark.parametrize(("name", "dtype"), some_of(ON_GPUS, 3))
 def test_kernels_of_gpus_do_too(name, dtype, place):
     check(name, dtype, place)
 

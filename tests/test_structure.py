@@ -194,7 +194,8 @@ def lines_of_code(file):
 
 def test_files_are_short():
     for file in [*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
-        assert lines_of_code(file) <= 320, f"{file.name}: has a family split?"
+        lines = len(file.read_text().splitlines())
+        assert lines <= 320 or lines_of_code(file) <= 320, f"{file.name}: has a family split?"
 
 
 def test_no_banner_divides_a_file():

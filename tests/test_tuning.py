@@ -8,16 +8,14 @@ from collections import Counter
 import numpy as np
 import pytest
 from calls import functions_of
-from samples import ALL_TYPES
+from conftest import with_all_types
+from samples import some_of
 
 import lodkit
 from lodkit.jit import limits, settings, simd
 from lodkit.jit.tuning import CPUS, Tuning, tuning, tuning_of
 from lodkit.kernels.cpu.primitives import flat_kernels, reduce, reduce_kernels
 from lodkit.kernels.cpu.primitives.row_access import Prefetch
-
-#: Kernels of their own, a second each to compile.
-of_all_types = pytest.mark.skipif(not ALL_TYPES, reason="with LODKIT_TEST_TYPES=all")
 
 rng = np.random.default_rng(0)
 LENGTHS = rng.integers(0, 200, 40)  # segments of more than a block, and empty ones
@@ -41,7 +39,7 @@ def far(monkeypatch):
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("cpu", [*CPUS, "another"][:: 1 if ALL_TYPES else 3])
+@pytest.mark.parametrize("cpu", some_of([*CPUS, "another"], 6))
 def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
     """And a call with each passes as few functions."""
     expected, table, bags = sums(40, np.float32), np.ones((100, 40), np.float32), lodkit.LoDTensor(IDS, [LENGTHS])
@@ -54,7 +52,7 @@ def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("pool", ["sum", "max"])
+@pytest.mark.parametrize("pool", some_of(["sum", "max"], 2))
 def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch, far):
     numbers = rng.standard_normal(6000).astype(np.float32)
     x = lodkit.LoDTensor(numbers, [[33, 0, 64, 5000, 1, 95, 807]])
@@ -75,7 +73,7 @@ def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch, 
 
 
 # A type and a number of columns for each pool, and each of its own: a kernel to compile.
-@of_all_types
+@with_all_types
 @pytest.mark.parametrize(
     ("pool", "columns", "dtype"), [("sum", 17, "float64"), ("max", 40, "float16"), ("logsumexp", 100, "float32")]
 )
@@ -87,7 +85,7 @@ def test_whole_rows_and_prefetches_change_no_bit(pool, columns, dtype, monkeypat
     np.testing.assert_array_equal(sums(columns, dtype, pool), whole)
 
 
-@of_all_types
+@with_all_types
 @pytest.mark.parametrize(
     ("pool", "columns", "dtype"), [("sum", 100, "float32"), ("max", 48, "float64"), ("logsumexp", 96, "float32")]
 )

@@ -28,6 +28,13 @@ class Samples(dict):
 SAMPLES, CAFFE2, PADDLE = Samples(), {}, {}
 #: Whether tests that make kernels of their own do so in all types, and in all ways; a kernel takes half a second.
 ALL_TYPES = os.environ.get("LODKIT_TEST_TYPES") == "all"
+
+
+def some_of(values, every):
+    """All values with LODKIT_TEST_TYPES=all, else one of so many: each has kernels that no other test runs."""
+    return [*values][:: 1 if ALL_TYPES else every]
+
+
 _most = int(os.environ.get("LODKIT_TEST_SAMPLES", 1 << 30))  # per operator: the bounds-check lane takes few
 for _file in sorted(pathlib.Path(__file__).parent.glob("[!_]*.py")):
     _family = importlib.import_module(f"{__name__}.{_file.stem}")
