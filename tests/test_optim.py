@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 from conftest import tracing
+from samples import some_of
 
 import lodkit
 from lodkit import LodkitError, SelectedRows
@@ -47,7 +48,7 @@ def operator_steps(cls, param, grads, lr, **attrs):
     return param
 
 
-@every
+@pytest.mark.parametrize("cls", some_of(CLASSES, 2), ids=lambda cls: cls.__name__)
 def test_steps_are_those_of_the_operator(cls):
     param = table()
     optimizer = cls({"p": param}, lr=0.1)

@@ -99,6 +99,7 @@ def test_prefetches_for_several_threads_change_no_bit(pool, columns, dtype, monk
         np.testing.assert_array_equal(sums(columns, dtype, pool), alone)
 
 
+@with_all_types
 def test_only_what_is_not_in_the_cache_is_fetched_ahead(monkeypatch, far):
     """By the size of the table, or of the values."""
     distances = []
