@@ -10,8 +10,9 @@ from typing import NamedTuple
 import llvmlite.binding
 from numba import config
 
-# Four cache lines.
+# Four cache lines, and sixteen.
 WIDE_ROW_BYTES = 256
+WIDEST_ROW_BYTES = 1024
 SHARED = 384  # bytes of a row of six
 LARGE_CALL = 1 << 22  # numbers that a call reads by ids: half of a third level of 32 MiB in float32
 FIRST_LEVEL = 32 << 10  # bytes of a table that needs no prefetch
@@ -38,8 +39,9 @@ class Tuning(NamedTuple):
     wide_second_distance : int
         The same, of rows of four cache lines and more.
     large_rows_ahead : int
-        Rows between a prefetch and the use of a row of four cache lines and more, where a call reads ``LARGE_CALL``
-        numbers by ids: it is asked for again at half of that, and at an eighth. 0 for the prefetches of other calls.
+        Rows between a prefetch and the use of a row of four to fifteen cache lines, where a call reads ``LARGE_CALL``
+        numbers by ids in one pass: it is asked for again at half of that, and at an eighth. 0 for the prefetches of
+        other calls.
     shared_rows_ahead : int
         Rows between a prefetch and its use where several threads read rows of ``SHARED`` bytes and more by ids: of
         every second cache line of a row, and of all lines again. 0 for the prefetches of one thread.

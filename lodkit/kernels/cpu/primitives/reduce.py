@@ -15,7 +15,7 @@ from ....arrays import ALIGNED, AS_THEY_ARE, BIG_ARRAY_BYTES, is_half, matrix, n
 from ....arrays.ids import ids_in_range
 from ....jit import limits, njit, run, settings, simd
 from ....jit.reducers import REDUCERS, Divisor
-from ....jit.tuning import LARGE_CALL, SHARED, WIDE_ROW_BYTES, tuning
+from ....jit.tuning import LARGE_CALL, SHARED, WIDE_ROW_BYTES, WIDEST_ROW_BYTES, tuning
 from ....lod.offsets import tiles_of
 from ....lod.packed_rows import CODE_BITS, PARAMS_BYTES, packed_columns
 from ....ops.shared.reductions import pad_of, result_dtype
@@ -71,13 +71,15 @@ class Plan:
         The last pad value, and what the kernel takes for it.
     flat : bool
         The kernel takes vectors.
+    takes_ends : bool
+        The kernel reads the first or last row of a segment alone.
     lanes : int
         Numbers of a row that the kernel takes at a time.
     """
 
     __slots__ = (
         *("dtype", "total_dtype", "kernel", "divisor", "distance", "near_distance"),
-        *("adapt", "converts", "copies", "code", "group_code", "pad", "flat", "lanes"),
+        *("adapt", "converts", "copies", "code", "group_code", "pad", "flat", "takes_ends", "lanes"),
     )
 
     def __init__(self, kind, ndim, columns, reduce, dtype, weights, gather, few, reach, bits=None):
@@ -97,7 +99,8 @@ class Plan:
         self.copies = self.converts or not kind.isnative
         if numbers in AS_THEY_ARE and self.dtype in AS_THEY_ARE and ndim < 3:
             self.adapt = None if ndim == 2 - self.flat else flatten if self.flat else add_axis
-        self.lanes = 1 if reduce in ENDS else width
+        self.takes_ends = reduce in ENDS
+        self.lanes = 1 if self.takes_ends else width
         self.code = self.group_code = None
         self.pad = None, None
 
@@ -195,7 +198,7 @@ def reduce_into(
     reach = reach_of(values.nbytes, size, gather) if size >= settings.fetch_from else None
     key = kind, ndim, columns, reduce, dtype, of_weights, gather, few, reach, bits
     plan = plans.get(key) or keep_plan(key)
-    if gather and (not shape[0] or (unchecked and (out is not None or reduce in ENDS))):
+    if gather and (not shape[0] or (unchecked and (out is not None or plan.takes_ends))):
         ids_in_range(ids, shape[0])
     if out is None:
         make = arrays.small_output if segments * columns < LARGE_OUTPUT else arrays.output
@@ -309,12 +312,15 @@ def choose_prefetch(reduce, row_bytes, gather, reach):
         return NO_PREFETCH, 0, 0
     beyond_first, beyond_second, beyond_third, shares, large = reach
     row_bytes, alternate, near = min(row_bytes, tuning.strip_bytes), False, 0
+    by_passes = reduce in ("logsumexp", "logmeanexp")
     if not gather:
-        by_passes = reduce in ("logsumexp", "logmeanexp")  # 16 rows ahead took 1.13 of the time (znver4)
+        # By passes, 16 rows ahead took 1.13 of the time (znver4).
         distance = ((0 if by_passes else tuning.rows_in_order) or tuning.distance_of(row_bytes)) if beyond_second else 0
     elif beyond_second and beyond_third:
         alternate = shares and row_bytes >= SHARED
-        if large and row_bytes >= WIDE_ROW_BYTES and not alternate:
+        # To ask three times takes 1.05 of the time of two from 256 columns on, and in two passes (znver4).
+        thrice = large and WIDE_ROW_BYTES <= row_bytes < WIDEST_ROW_BYTES and not by_passes
+        if thrice and not alternate:
             distance = tuning.large_rows_ahead
             return Prefetch(tuning.level, again=True, thrice=True), distance, distance // 2
         distance, near = tuning.distances_by_id(row_bytes, alternate)
