@@ -17,7 +17,7 @@ os.environ.setdefault("LODKIT_FULL_TRACEBACK", "1")
 
 import numpy as np
 import pytest
-from samples import ALL_TYPES, place_in_registry, rules_left_out
+from samples import ALL_TYPES, FEW_KERNELS, place_in_registry, rules_left_out
 from thread_script import cache_of_threads, run_threads  # noqa: F401  fixtures
 
 import lodkit
@@ -25,8 +25,6 @@ from lodkit import arrays
 from lodkit.kernels.cpu.primitives import device, reduce
 from lodkit.lod.packed_rows import CODE_BITS
 
-#: A kernel takes a second to compile: README's tests have few, lanes that compile otherwise or not at all have more.
-FEW_KERNELS = not ALL_TYPES and not {"LODKIT_TEST_SAMPLES", "NUMBA_DISABLE_JIT"} & os.environ.keys()
 if not ALL_TYPES:
     # Batches that tests take for large share the kernels of small ones, which sum the columns in strips of two widths;
     # of few kernels one by one, and test_reduce.py has strips.

@@ -150,12 +150,14 @@ def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypat
     assert reduce.choose_prefetch("sum", 200, True, None) == (Prefetch(), 0, 0)
     monkeypatch.setattr(reduce, "tuning", cpu._replace(cached_level=3))
     assert prefetch_of("sum", 10_000, np.ones((250, 50), np.float32), True) == (Prefetch(3, astride=False), 11, 0)
-    monkeypatch.setattr(reduce, "tuning", cpu._replace(large_rows_ahead=40))
-    wide = np.ones((1000, 64), np.float32)
+    monkeypatch.setattr(reduce, "tuning", cpu._replace(large_rows_ahead=40, wide_second_distance=9, strip_bytes=1024))
+    wide, widest = np.ones((1000, 64), np.float32), np.ones((1000, 256), np.float32)
     thrice = Prefetch(2, again=True, thrice=True), 40, 20
     assert [prefetch_of("sum", size, wide, True) == thrice for size in ((1 << 22) - 1, 1 << 22)] == [False, True]
     others = ("max", 1 << 20, wide, True), ("sum", 1 << 22, wide, False), ("sum", 1 << 22, table, True)
     assert not any(prefetch_of(*given)[0].thrice for given in others)
+    twice = ("sum", 1 << 22, widest, True), ("logsumexp", 1 << 22, wide, True)
+    assert all(prefetch_of(*given)[0] == Prefetch(2, again=True) for given in twice)
 
 
 @pytest.mark.parametrize(("threads", "ahead", "expected"), [(1, 30, (64, 0)), (2, 0, (64, 0)), (2, 30, (30, 18))])

@@ -28,11 +28,13 @@ class Samples(dict):
 SAMPLES, CAFFE2, PADDLE = Samples(), {}, {}
 #: Whether tests that make kernels of their own do so in all types, and in all ways; a kernel takes half a second.
 ALL_TYPES = os.environ.get("LODKIT_TEST_TYPES") == "all"
+#: A kernel takes a second to compile: README's tests have few, lanes that compile otherwise or not at all have more.
+FEW_KERNELS = not ALL_TYPES and not {"LODKIT_TEST_SAMPLES", "NUMBA_DISABLE_JIT"} & os.environ.keys()
 
 
 def some_of(values, every):
-    """All values with LODKIT_TEST_TYPES=all, else one of so many: each has kernels that no other test runs."""
-    return [*values][:: 1 if ALL_TYPES else every]
+    """Of few kernels one value of so many, as each has kernels that no other test runs; else all."""
+    return [*values][:: every if FEW_KERNELS else 1]
 
 
 _most = int(os.environ.get("LODKIT_TEST_SAMPLES", 1 << 30))  # per operator: the bounds-check lane takes few
