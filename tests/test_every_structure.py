@@ -11,6 +11,8 @@ from test_every_op import same
 
 import lodkit
 from lodkit import LoDTensor
+from lodkit.registry.kinds import numbers_of
+from lodkit.registry.public_call import side_by_side
 
 #: One sequence, none, empty ones alone and everywhere; up to three levels.
 STRUCTURES = {
@@ -59,3 +61,34 @@ def test_every_structure(name, attrs):
             ran += 1
     if not ran:
         pytest.skip("its attributes fit the structure of their sample alone")
+
+
+def with_two_of_rows():
+    """Operators of rows with a sample of two inputs that have as many each, and the places of these."""
+    for name, cases in SAMPLES.items():
+        op = lodkit.OPS[name]
+        for inputs, attrs in cases:
+            plain = [numbers_of(x) for x in inputs]
+            of_rows = [i for i, input_name in enumerate(op.inputs) if input_name in op.rowwise]
+            places = [i for i in of_rows if i < len(plain) and np.ndim(plain[i])]
+            if len(places) > 1 and len({len(plain[i]) for i in places}) == 1 and len(plain[places[0]]) > 1:
+                yield pytest.param(op, plain, attrs, places[:2], id=name)
+                break
+
+
+@pytest.mark.parametrize(("op", "inputs", "attrs", "places"), [*with_two_of_rows()])
+def test_rows_of_two_inputs_have_one_structure(op, inputs, attrs, places):
+    """One that they share, equal ones, or levels beside none: planned or not, the results have it. Others raise."""
+    (i, j), rows = places, len(inputs[places[0]])
+    lengths, expected = [[1, 1], [rows - 1, 1]], op.full(*map(copy, inputs), **attrs)
+    first = LoDTensor(inputs[i], lengths)
+    for other in (first.with_values(inputs[j]), LoDTensor(inputs[j], lengths), LoDTensor(inputs[j]), inputs[j]) * 2:
+        given = [*inputs]
+        given[i], given[j] = first, other
+        found = op.full(*map(copy, given), **attrs)
+        for part, whole in zip(side_by_side(found), side_by_side(expected), strict=True):
+            assert part.recursive_sequence_lengths() == lengths
+            same(part.values, whole)
+        given[j] = LoDTensor(inputs[j], [[rows]])
+        with pytest.raises(lodkit.LoDMismatchError, match="different structure"):
+            op.full(*map(copy, given), **attrs)

@@ -33,8 +33,16 @@ hooks = types.SimpleNamespace(
     call_recorded=None,
     differentiate=None,
 )
-# Tapes open in any thread: the only number that a call checks.
-state = types.SimpleNamespace(open=0)
+
+
+class State:
+    """The number of tapes that are open in any thread, the only one that a call checks."""
+
+    def __init__(self):
+        self.open = 0
+
+
+state = State()
 
 UFUNCS: dict[Any, tuple] = {}  # ufunc -> a gradient per input: function of (xp, grad, out, *inputs)
 FUNCTIONS: dict[Any, Callable] = {}  # NumPy function -> the same of recorded arrays

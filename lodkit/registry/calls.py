@@ -231,7 +231,7 @@ def make_plan(op, inputs, launch, on_gpu=False):
 
         def plan(x0, x1, x2, a0, a1, a2, a3, ):
             v0, lod0 = x0._values, x0._lod
-            if not (type(v0) is ndarray and (not lod0 or lod0[-1].item(-1) == v0.shape[0])):
+            if not (type(v0) is ndarray and (not lod0 or lod0[-1].item(-1) == len(v0))):
                 return run_unmatched(op, (x0, x1, x2, ), (a0, a1, a2, a3, ))
             if len(lod0) == 1 and 0 < v0.size < 4 * settings.parallel_from and ... and a3 in (-1, 0):
                 result = launch_few((v0, lod0[0]), x1, by=a0, wrap=a1, clip=a2, level=a3, )
@@ -247,7 +247,8 @@ def make_plan(op, inputs, launch, on_gpu=False):
             arrays[i] = f"v{i}", f"lod{i}"
             reads.append(f"    v{i}, lod{i} = x{i}._values, x{i}._lod")
             tests.append(f"known(v{i})" if on_gpu else f"type(v{i}) is ndarray")
-            tests.append(f"(not lod{i} or lod{i}[-1].item(-1) == v{i}.shape[0])")
+            rows = f"v{i}.shape[0]" if on_gpu else f"len(v{i})"
+            tests.append(f"(not lod{i} or lod{i}[-1].item(-1) == {rows})")
         elif isinstance(x, SelectedRows):
             reads.append(f"    v{i} = x{i}._value")
             tests += [f"known(v{i}) and known(x{i}._rows)" if on_gpu else f"type(v{i}) is ndarray"]

@@ -193,6 +193,19 @@ def check_whole(op, name, x):
         x._whole(f"{op}: {name}")
 
 
+def keep_structure(result, x, levels):
+    """Give a result, or each of some, of a row for every row of a LoDTensor its levels; none where it has none."""
+    if not levels:
+        return result
+    if type(result) is tuple:
+        return tuple([keep_structure(part, x, levels) for part in result])
+    made, rows = x._wrap(result, levels), x._rows
+    # Another thread may replace the structure of x.
+    if x._lod is levels:
+        made._rows = rows
+    return made
+
+
 def run_rows(name, kernel, *inputs, **attrs):
     """Run a rowwise kernel on the values of LoDTensors, and give the result their structure."""
     like = None

@@ -183,23 +183,28 @@ def reduce_into(
         if weights.dtype not in AS_THEY_ARE or not weights.flags.c_contiguous:
             weights = plain(weights)
         of_weights = weights.dtype
-    segments, ndim = len(offsets) - 1, len(shape)
+    segments, ndim, reach = len(offsets) - 1, len(shape), None
     # A product and a tuple of the rest of the shape take 0.2 us more.
     if ndim == 2:
-        columns = packed_columns(shape[1], bits) if bits else shape[1]
+        rows, columns = shape
+        if bits:
+            columns = packed_columns(columns, bits)
         result_shape = segments, columns
     elif ndim == 1:
-        columns, result_shape = 1, (segments,)
+        (rows,), columns, result_shape = shape, 1, (segments,)
     else:
-        columns, result_shape = math.prod(shape[1:]), (segments, *shape[1:])
-    size = (segments if reduce in ENDS else ids.size if gather else shape[0]) * columns
+        rows, columns, result_shape = shape[0], math.prod(shape[1:]), (segments, *shape[1:])
+    size = (len(ids) if gather else rows) * columns
     # Without a call of ``reach_of`` few numbers take 0.1 us less.
+    if size >= settings.fetch_from:
+        if reduce in ENDS:
+            size = segments * columns
+        reach = reach_of(values.nbytes, size, gather)
     few = size < settings.parallel_from
-    reach = reach_of(values.nbytes, size, gather) if size >= settings.fetch_from else None
     key = kind, ndim, columns, reduce, dtype, of_weights, gather, few, reach, bits
     plan = plans.get(key) or keep_plan(key)
-    if gather and (not shape[0] or (unchecked and (out is not None or plan.takes_ends))):
-        ids_in_range(ids, shape[0])
+    if gather and (not rows or (unchecked and (out is not None or plan.takes_ends))):
+        ids_in_range(ids, rows)
     if out is None:
         make = arrays.small_output if segments * columns < LARGE_OUTPUT else arrays.output
         out = target = make(result_shape, plan.dtype)
@@ -207,7 +212,7 @@ def reduce_into(
         out = target = arrays.output(result_shape, plan.dtype, out)
     if not (segments and columns):
         if unchecked:
-            ids_in_range(ids, shape[0])
+            ids_in_range(ids, rows)
         return out
     table, places, padding = values, ids, padding_idx
     if plan.copies or values.flags.num & ALIGNED != ALIGNED:
@@ -239,9 +244,9 @@ def reduce_into(
     )
     code = plan.code or plan.keep_code(args)
     state = code(*args) if few else run(code, args)
-    if state == BAD_IDS and unchecked:
-        ids_in_range(ids, shape[0])
     if state:
+        if state == BAD_IDS and unchecked:
+            ids_in_range(ids, rows)
         reduce_in_tiles(
             plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, bits, scales
         )
