@@ -92,3 +92,12 @@ def test_rows_of_two_inputs_have_one_structure(op, inputs, attrs, places):
         given[j] = LoDTensor(inputs[j], [[rows]])
         with pytest.raises(lodkit.LoDMismatchError, match="different structure"):
             op.full(*map(copy, given), **attrs)
+
+
+def test_rows_that_a_factor_repeats_do_not_fit_the_structure():
+    """In the first call and in planned ones."""
+    x = LoDTensor(np.ones((1, 3)), [[1]])
+    for _ in range(2):
+        assert lodkit.elementwise_mul(x, np.full((1, 3), 2.0)).values.tolist() == [[2.0] * 3]
+        with pytest.raises(lodkit.LoDError, match="does not equal"):
+            lodkit.elementwise_mul(x, np.ones((2, 3)))

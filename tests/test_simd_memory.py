@@ -33,6 +33,20 @@ def test_halves_are_loaded_and_rounded_like_numpy(width):
     np.testing.assert_array_equal(got.view(np.float16), expected.view(np.float16))
 
 
+@pytest.mark.parametrize("width", [1, 12, 16, 24, 32, 100, 128])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint16", "int16", "int64"])
+def test_lines_are_loaded_in_another_order(width, dtype):
+    """Of one line and several, of lanes that fill none, and of halves, which fill fewer: the lanes are the same."""
+
+    def kernel(a, b, out):
+        simd.store(out, 0, 2, simd.load_last_line_first(a, 0, 1, width))
+
+    a = (np.arange(width + 4).reshape(1, -1) * 3 % 101).astype(dtype)
+    out = np.zeros_like(a)
+    njit(kernel)(a, a, out)
+    assert out[0].tolist() == [0, 0, *a[0, 1 : width + 1], 0, 0]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint16", "int64"])
 @pytest.mark.parametrize("count", [0, 1, 5, 8, 9])
 def test_store_first_writes_nothing_past_its_count(count, dtype):

@@ -150,14 +150,6 @@ def test_rows_ahead_follow_the_size_of_the_table_and_the_order_of_rows(monkeypat
     assert reduce.choose_prefetch("sum", 200, True, None) == (Prefetch(), 0, 0)
     monkeypatch.setattr(reduce, "tuning", cpu._replace(cached_level=3))
     assert prefetch_of("sum", 10_000, np.ones((250, 50), np.float32), True) == (Prefetch(3, astride=False), 11, 0)
-    monkeypatch.setattr(reduce, "tuning", cpu._replace(large_rows_ahead=40, wide_second_distance=9, strip_bytes=1024))
-    wide, widest = np.ones((1000, 64), np.float32), np.ones((1000, 256), np.float32)
-    thrice = Prefetch(2, again=True, thrice=True), 40, 20
-    assert [prefetch_of("sum", size, wide, True) == thrice for size in ((1 << 22) - 1, 1 << 22)] == [False, True]
-    others = ("max", 1 << 20, wide, True), ("sum", 1 << 22, wide, False), ("sum", 1 << 22, table, True)
-    assert not any(prefetch_of(*given)[0].thrice for given in others)
-    twice = ("sum", 1 << 22, widest, True), ("logsumexp", 1 << 22, wide, True)
-    assert all(prefetch_of(*given)[0] == Prefetch(2, again=True) for given in twice)
 
 
 @pytest.mark.parametrize(("threads", "ahead", "expected"), [(1, 30, (64, 0)), (2, 0, (64, 0)), (2, 30, (30, 18))])
@@ -191,7 +183,6 @@ def test_a_cpu_whose_model_is_hidden_has_the_settings_of_its_instructions():
         (True, Prefetch(2, again=True), (20, 5)),
         (False, Prefetch(2), (20, 0)),
         (True, Prefetch(2, alternate=True, again=True), (20, 12)),
-        (True, Prefetch(2, again=True, thrice=True), (20, 10)),
     ],
 )
 def test_rows_of_long_segments_are_prefetched(gather, prefetch, ahead, monkeypatch):
@@ -208,6 +199,6 @@ def test_rows_of_long_segments_are_prefetched(gather, prefetch, ahead, monkeypat
         out = np.empty((2, 4), np.float32)
         offsets, given = np.array([0, 299, 300]), (np.float32(0), 0, 4096, 64, *ahead)
         make().py_func(values, ids if gather else reduce.NO_IDS, reduce.NO_WEIGHTS, -1, offsets, *given, out)
-        counts, times = Counter(fetched), 1 + (ahead[1] > 0) + prefetch.thrice
+        counts, times = Counter(fetched), 1 + (ahead[1] > 0)
         assert all(counts[row] >= times for row in range(21, 300 - 64))
         assert set(counts) <= set(range(300))

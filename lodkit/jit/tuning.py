@@ -10,11 +10,8 @@ from typing import NamedTuple
 import llvmlite.binding
 from numba import config
 
-# Four cache lines, and sixteen.
-WIDE_ROW_BYTES = 256
-WIDEST_ROW_BYTES = 1024
+WIDE_ROW_BYTES = 256  # four cache lines
 SHARED = 384  # bytes of a row of six
-LARGE_CALL = 1 << 22  # numbers that a call reads by ids: half of a third level of 32 MiB in float32
 FIRST_LEVEL = 32 << 10  # bytes of a table that needs no prefetch
 NO_ROW_BYTES = 1 << 62  # more than a row has
 
@@ -38,10 +35,6 @@ class Tuning(NamedTuple):
         stops all that is behind it.
     wide_second_distance : int
         The same, of rows of four cache lines and more.
-    large_rows_ahead : int
-        Rows between a prefetch and the use of a row of four to fifteen cache lines, where a call reads ``LARGE_CALL``
-        numbers by ids in one pass: it is asked for again at half of that, and at an eighth. 0 for the prefetches of
-        other calls.
     shared_rows_ahead : int
         Rows between a prefetch and its use where several threads read rows of ``SHARED`` bytes and more by ids: of
         every second cache line of a row, and of all lines again. 0 for the prefetches of one thread.
@@ -64,6 +57,8 @@ class Tuning(NamedTuple):
     sums_ahead : int
         The same, for sums, products and softmax; and also for the rest of a segment, less than a vector, which is read
         by a masked load: some CPUs do not prefetch behind those by themselves. 0 for ``numbers_ahead`` and no rest.
+    last_line_first : bool
+        Load the last cache line of a row by ids before the others, which the CPU then expects no lines behind.
     strip_bytes : int
         Bytes of a row that are summed at a time. With AVX-512 they fill half of the vector registers; with AVX2 all 16,
         which costs a spill per row, where two strips would walk each bag twice.
@@ -84,7 +79,6 @@ class Tuning(NamedTuple):
     rows_ahead: int = 64
     second_distance: int = 0
     wide_second_distance: int = 0
-    large_rows_ahead: int = 0
     shared_rows_ahead: int = 0
     single_rows_ahead: int = 0
     cached_rows_ahead: int = 0
@@ -94,6 +88,7 @@ class Tuning(NamedTuple):
     rows_in_order: int = 0
     numbers_ahead: int = 0
     sums_ahead: int = 0
+    last_line_first: bool = False
     strip_bytes: int = 512
     update_rows_ahead: int = 32
     far_bytes: int = 32 << 20
@@ -181,20 +176,22 @@ CPUS = {
     # time of 64 and 32 where 5,000 ids come again, 0.95 to 1.0 by fresh ones. Rows in order, 16 ahead and not 96: 0.85
     # with 64 and 128 columns, 0.75 with 32. In tables of up to a quarter of the third level, all lines 16 rows ahead
     # into the first level take 0.65 to 0.85 of the time that two prefetches into the second take; tables of 16 MB of 8
-    # columns would take 2. Bags of one id of 16 columns out of the caches, 32 ahead into the first level: 0.85. Wide
-    # rows that a large call asks for three times: 0.88 to 0.99.
+    # columns would take 2. Bags of one id of 16 columns out of the caches, 32 ahead into the first level: 0.85. Rows of
+    # 64 and 128 columns beyond the caches, asked for twice, take 0.68 to 0.95 of the time if their last line is loaded
+    # first, and 0.95 to 1.0 of that 24 KiB ahead and not 16; loaded backwards, as LLVM may choose, 1.1 to 1.4; asked
+    # for three times, 1.0 to 1.2 by Zipf ids. In the caches the order does not matter.
     "znver4": Tuning(
         bytes_ahead=48 << 10,
-        wide_bytes_ahead=16 << 10,
+        wide_bytes_ahead=24 << 10,
         rows_ahead=128,
         second_distance=16,
         wide_second_distance=16,
-        large_rows_ahead=64,
         single_rows_ahead=32,
         cached_rows_ahead=16,
         cached_level=3,
         mid_bytes=8 << 20,
         rows_in_order=16,
+        last_line_first=True,
         strip_bytes=1024,
     ),
     # With half of the second level of znver4, fewer rows ahead take 0.91 to 0.97 of the time from 64 columns on; copies

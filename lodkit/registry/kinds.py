@@ -194,11 +194,16 @@ def check_whole(op, name, x):
 
 
 def keep_structure(result, x, levels):
-    """Give a result, or each of some, of a row for every row of a LoDTensor its levels; none where it has none."""
+    """Give a result, or each of some, the levels of a LoDTensor for whose rows it has one each; none where it has none.
+
+    The result is checked again: a factor that repeats may give it more rows.
+    """
     if not levels:
         return result
     if type(result) is tuple:
         return tuple([keep_structure(part, x, levels) for part in result])
+    if type(result) is not np.ndarray or not result.ndim or levels[-1].item(-1) != len(result):
+        return x.with_values(result)
     made, rows = x._wrap(result, levels), x._rows
     # Another thread may replace the structure of x.
     if x._lod is levels:

@@ -15,7 +15,9 @@ from .vectors import (
     bits_of,
     convert,
     join,
+    join_lanes,
     lane_in_memory,
+    lines_at,
     parts_of,
     pieces,
     pieces_at,
@@ -39,6 +41,28 @@ def load(typing, array, i, j, width):
             value.align = align
             parts.append(read_lanes(context, builder, value, array.dtype, ir.VectorType(lane, kind.count)))
         return join(builder, parts)
+
+    return vector(array, i, j, width), generate
+
+
+@intrinsic(prefer_literal=True)
+def load_last_line_first(typing, array, i, j, width):
+    vector = vector_of(array, width.literal_value)
+
+    def generate(context, builder, signature, args):
+        lane, found = context.get_data_type(vector.dtype), {}
+        lines = [*lines_at(context, builder, array, args, vector.width)]
+        for k in (len(lines) - 1, *range(len(lines) - 1)):
+            if found:
+                # LLVM moves no load across an instruction that may write memory.
+                barrier = ir.InlineAsm(ir.FunctionType(ir.VoidType(), []), "", "~{memory}", side_effect=True)
+                builder.call(barrier, [])
+            kind, pointer, align = lines[k]
+            value = builder.load(pointer)
+            value.align = align
+            found[k] = read_lanes(context, builder, value, array.dtype, ir.VectorType(lane, kind.count))
+        parts = [found[k] for k in range(len(lines))]
+        return join(builder, [join_lanes(builder, parts, size) for _, size in pieces(vector.width)])
 
     return vector(array, i, j, width), generate
 

@@ -34,6 +34,7 @@ class Vector(types.Type):
 
 # Up to this number of lanes are a single vector of LLVM, whatever their number.
 SINGLE_VECTOR_LANES = 16
+LINE_BYTES = 64
 
 
 def pieces(width):
@@ -107,6 +108,29 @@ def pieces_at(context, builder, array, args, width):
     for at, size in pieces(width):
         kind = ir.VectorType(lane, size)
         yield kind, builder.bitcast(builder.gep(start, [ir.IntType(64)(at)]), kind.as_pointer()), align
+
+
+def lines_at(context, builder, array, args, width):
+    """The same for each cache line of the pieces, which are whole where they are no multiple of one."""
+    lanes = LINE_BYTES * 8 // array.dtype.bitwidth
+    for kind, pointer, align in pieces_at(context, builder, array, args, width):
+        size = kind.count if kind.count % lanes else lanes
+        line = ir.VectorType(kind.element, size)
+        start = builder.bitcast(pointer, line.as_pointer())
+        for k in range(kind.count // size):
+            yield line, builder.gep(start, [ir.IntType(64)(k)]), align
+
+
+def join_lanes(builder, parts, width):
+    """Take as many of the parts, each of a power of two of lanes, as make a vector of ``width``."""
+    taken, lanes = [], 0
+    while lanes < width:
+        taken.append(parts.pop(0))
+        lanes += taken[-1].type.count
+    while len(taken) > 1:
+        both = range(2 * taken[0].type.count)
+        taken = [shuffle(builder, *taken[k : k + 2], [*both]) for k in range(0, len(taken), 2)]
+    return taken[0]
 
 
 def bits_of(lane):

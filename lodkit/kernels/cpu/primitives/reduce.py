@@ -15,7 +15,7 @@ from ....arrays import ALIGNED, AS_THEY_ARE, BIG_ARRAY_BYTES, is_half, matrix, n
 from ....arrays.ids import ids_in_range
 from ....jit import limits, njit, run, settings, simd
 from ....jit.reducers import REDUCERS, Divisor
-from ....jit.tuning import LARGE_CALL, SHARED, WIDE_ROW_BYTES, WIDEST_ROW_BYTES, tuning
+from ....jit.tuning import SHARED, tuning
 from ....lod.offsets import tiles_of
 from ....lod.packed_rows import CODE_BITS, PARAMS_BYTES, packed_columns
 from ....ops.shared.reductions import pad_of, result_dtype
@@ -295,16 +295,14 @@ def divide_rows(total, weight, pad, divisor, logs, out):
 
 
 def reach_of(nbytes, size, gather):
-    """Whether so many bytes exceed the first, the second and third level of the cache, whether threads may share a
-    reduction of ``size`` numbers by ids, and whether it is large: what ``choose_prefetch`` goes by. None for few
-    numbers.
+    """Whether so many bytes exceed the first, the second and third level of the cache, and whether threads may share a
+    reduction of ``size`` numbers by ids: what ``choose_prefetch`` goes by. None for few numbers.
     """
     if size < settings.fetch_from:
         return None
     may_share = gather and tuning.shared_rows_ahead > 0 and size >= settings.parallel_from
-    shares = may_share and limits.threads > 1
     beyond = nbytes > settings.first_bytes, nbytes > settings.near_bytes, nbytes > settings.mid_bytes
-    return *beyond, shares, gather and tuning.large_rows_ahead > 0 and size >= LARGE_CALL
+    return *beyond, may_share and limits.threads > 1
 
 
 def choose_prefetch(reduce, row_bytes, gather, reach):
@@ -315,19 +313,14 @@ def choose_prefetch(reduce, row_bytes, gather, reach):
     """
     if reach is None:
         return NO_PREFETCH, 0, 0
-    beyond_first, beyond_second, beyond_third, shares, large = reach
+    beyond_first, beyond_second, beyond_third, shares = reach
     row_bytes, alternate, near = min(row_bytes, tuning.strip_bytes), False, 0
-    by_passes = reduce in ("logsumexp", "logmeanexp")
     if not gather:
+        by_passes = reduce in ("logsumexp", "logmeanexp")
         # By passes, 16 rows ahead took 1.13 of the time (znver4).
         distance = ((0 if by_passes else tuning.rows_in_order) or tuning.distance_of(row_bytes)) if beyond_second else 0
     elif beyond_second and beyond_third:
         alternate = shares and row_bytes >= SHARED
-        # To ask three times takes 1.05 of the time of two from 256 columns on, and in two passes (znver4).
-        thrice = large and WIDE_ROW_BYTES <= row_bytes < WIDEST_ROW_BYTES and not by_passes
-        if thrice and not alternate:
-            distance = tuning.large_rows_ahead
-            return Prefetch(tuning.level, again=True, thrice=True), distance, distance // 2
         distance, near = tuning.distances_by_id(row_bytes, alternate)
     else:
         distance = tuning.distance_in_cache(row_bytes, beyond_first, beyond_second)

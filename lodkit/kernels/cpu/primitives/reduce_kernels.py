@@ -108,7 +108,7 @@ def sum_kernel(reduce, width, gather, weighted, prefetch, bits=None):
     step, zero, each = simd.STEPS[reducer.step], reducer.start, 8 // CODE_BITS[bits] if bits else 1
     in_float8 = bits in FLOAT8
     adder = float8_row_adder if in_float8 else packed_row_adder if bits else row_adder
-    lanes_of, add_row = adder(bits or step, width, weighted)
+    lanes_of, add_row = adder(bits or step, width, gather, weighted)
     weight, fetch_scale = weight_of_first if in_float8 else weight_of, scale_prefetch(in_float8 and prefetch.level > 0)
     lanes_read = width * CODE_BITS[bits] // 8 + PARAMS_BYTES[bits] if bits else width
     row_of, narrow = access(lanes_read, gather, prefetch), lanes_read <= (NARROW_BYTES if bits else NARROW)
