@@ -22,14 +22,17 @@ from thread_script import cache_of_threads, run_threads  # noqa: F401  fixtures
 
 import lodkit
 from lodkit import arrays
-from lodkit.kernels.cpu.primitives import device, reduce
+from lodkit.kernels.cpu.primitives import device, reduce, update
 from lodkit.lod.packed_rows import CODE_BITS
 
 if not ALL_TYPES:
     # Batches that tests take for large share the kernels of small ones, which sum the columns in strips of two widths;
-    # of few kernels one by one, and test_reduce.py has strips.
+    # of few kernels one by one, as updates do; test_reduce.py has strips, and test_equal_rows.py updates of wide rows.
     reduce.tuning = reduce.tuning._replace(strip_bytes=0)
     reduce.WIDTHS, reduce.PACKED_WIDTHS = (1,) if FEW_KERNELS else (4, 1), (4,)
+WIDEST_UPDATES = update.MOST_LANES, update.MOST_PAIRS
+if FEW_KERNELS:
+    update.MOST_LANES = update.MOST_PAIRS = 1
 
 # Compiling makes objects by the million, nearly all of which stay: collecting as often as usual takes a seventh of it.
 gc.set_threshold(100_000, 20, 100)
@@ -130,6 +133,13 @@ def tiny_blocks(monkeypatch):
     monkeypatch.setattr(settings, "mid_bytes", -1)
     if ALL_TYPES:
         monkeypatch.setattr(settings, "fetch_from", 0)
+
+
+@pytest.fixture
+def widest_updates(monkeypatch):
+    """Update as many columns of a row at a time as without tests."""
+    for name, lanes in zip(("MOST_LANES", "MOST_PAIRS"), WIDEST_UPDATES, strict=True):
+        monkeypatch.setattr(update, name, lanes)
 
 
 @pytest.fixture

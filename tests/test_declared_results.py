@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import copy
 from samples import SAMPLES
+from test_every_op import numbers_type
 
 import lodkit
 from lodkit import LoDTensor, VarDesc, VarType
@@ -60,6 +61,11 @@ def test_a_row_for_each_sequence_is_described():
         pooled_desc(desc, 2, ())
 
 
+def in_double(cases):
+    """Samples in double precision, whose kernels tests of gradients have compiled; all, if there is none."""
+    return [case for case in cases if numbers_type(case[0]) == np.float64] or cases
+
+
 @pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if op.gradient_rule])
 def test_gradient_rules_declare_that_they_read_results(name, monkeypatch):
     op, ran, read = lodkit.OPS[name], set(), set()
@@ -76,7 +82,7 @@ def test_gradient_rules_declare_that_they_read_results(name, monkeypatch):
             self.kept = outputs
 
     monkeypatch.setattr(backward, "Call", NotingCall)
-    cases = SAMPLES[name]
+    cases = in_double(SAMPLES[name])
     for inputs, attrs in cases[:: max(1, len(cases) // 8)]:
         differentiate(functools.partial(op, *map(copy, inputs), **attrs))
     assert name in ran

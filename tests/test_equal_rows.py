@@ -27,14 +27,14 @@ def grads(n, height, item, dtype, seed=0):
     return SelectedRows(rng.integers(0, height, n), value, height)
 
 
-def steps(name, grad, place, form=lambda grad: grad):
-    """The parameter and the states after a step from numbers of both signs."""
+def steps(name, grad, place, form=lambda grad: grad, call=None):
+    """The parameter and the states after a step from numbers of both signs, by the operator or another ``call``."""
     states, attrs = OPTIMIZERS[name]
     start = np.where(np.arange(grad.shape[0]) % 2, -0.0, 0.5).astype(grad.dtype)
     param = np.broadcast_to(start.reshape(-1, *[1] * (grad.ndim - 1)), grad.shape).copy()
     inputs = param, *(np.full(grad.shape, 0.25, grad.dtype) for _ in range(states))
     param, *inputs = map(place.to, inputs)
-    result = lodkit.OPS[name](param, form(place.to(grad)), *inputs, **attrs)
+    result = (call or lodkit.OPS[name])(param, form(place.to(grad)), *inputs, **attrs)
     return tuple(map(place.home, result)) if states else (place.home(result),)
 
 
@@ -44,11 +44,21 @@ def steps(name, grad, place, form=lambda grad: grad):
     + [(name, item, np.float32) for name in ("sgd", "adagrad") for item in [(), (4, 16)]],
     ids=str,
 )
-def test_a_gradient_steps_as_its_merged_form(name, item, dtype):
+def test_a_gradient_steps_as_its_merged_form(name, item, dtype, widest_updates):
     here = types.SimpleNamespace(to=lambda x: x, home=lambda x: x)
     for n, height in ((0, 5), (40, 7), (300, 5), (700, 300)):
         grad = grads(n, height, item, dtype)
         same_bits(steps(name, grad, here), steps(name, grad, here, SelectedRows.merge))
+
+
+@pytest.mark.parametrize("name", ["sgd", "adagrad"])
+def test_wide_rows_step_as_the_definition_says(name, widest_updates):
+    """64 columns at a time, in one type: tests over the registry may take fewer."""
+    here, grad = types.SimpleNamespace(to=lambda x: x, home=lambda x: x), grads(40, 7, (4, 16), np.float32)
+    op = lodkit.OPS[name]
+    expected = steps(name, grad, here, call=lambda *inputs, **attrs: op.definition(*inputs, **{**op.defaults, **attrs}))
+    for got, right in zip(steps(name, grad, here), expected, strict=True):
+        np.testing.assert_allclose(got, right, rtol=2e-5, atol=2e-5)
 
 
 @pytest.mark.parametrize("item", [(), (3,)], ids=str)

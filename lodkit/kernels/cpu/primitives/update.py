@@ -17,6 +17,8 @@ from .update_states import AGAIN, LANES
 
 TALL = 1 << 50  # above, a row and its position may not fit into one number
 NO_RUNS, _FLOAT32 = np.empty(0, np.int64), np.dtype(np.float32)
+#: Lanes of a row that a kernel updates at a time, of numbers and of pairs of states.
+MOST_LANES, MOST_PAIRS = 64, 16
 DENSE_CHUNKS = 16  # a dense update reads in order: fewer, larger chunks
 
 
@@ -39,7 +41,7 @@ def rule_numbers(rule, dtype):
 def dense_loop(rule, param, states, grad, records=False):
     """The loop of ``update_all`` for these arrays, and its lanes."""
     if rule.rowwise:
-        width = whole_width(matrix(param).shape[1])
+        width = whole_width(matrix(param).shape[1], MOST_LANES)
         return rowwise_dense_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), bool(rule.adjust)), width
     kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), records)
     return kernel, LANES
@@ -115,11 +117,11 @@ def _choose_rows_kernel(rule, columns, count, duplicates, everywhere=False, weig
     """The kernel of an update by runs of gradient rows, for a parameter of so many columns, and its lanes."""
     merge, adjusts = duplicates == "merge", bool(rule.adjust)
     if rule.rowwise:
-        width, full = whole_width(columns), max(count - 1, 0)
+        width, full = whole_width(columns, MOST_LANES), max(count - 1, 0)
         # Without another state, a second prefetch takes 1.18 of the time for 16 columns, 1.06 for 32, 0.7 for 128.
         again = AGAIN if full or columns >= 128 else 0
         return rowwise_kernel(rule.step, width, full, count > 0, merge, adjusts, weighted, again), width
-    shape = rule.step, whole_width(columns, 16 if rule.pairs else 64), count, 1 + rule.pairs
+    shape = rule.step, whole_width(columns, MOST_PAIRS if rule.pairs else MOST_LANES), count, 1 + rule.pairs
     if everywhere:
         return spread_kernel(*shape, adjusts), shape[1]
     return rows_kernel(*shape, merge, adjusts, weighted, records), shape[1]
