@@ -53,4 +53,4 @@ def check(name, inputs, attrs, gpu):
     op = lodkit.OPS[name]
     on_gpu = [gpu(x) for x in op._accept(tuple(map(copy, inputs)))]
     with calling(name, inputs, attrs, "cuda"):
-        same(emulated.to_numpy(op.full(*on_gpu, **attrs)), defined(op, inputs, attrs))
+        same(emulated.to_numpy(op.full(*on_gpu, **attrs)), defined(op, map(copy, inputs), attrs))
