@@ -145,7 +145,7 @@ def test_one_long_row_of_a_strided_output():
     np.testing.assert_array_equal(base[:, 0], [1, 0, 0])
 
 
-@pytest.mark.parametrize("row_bytes", [*ROW_BYTES, 60, 1024])
+@pytest.mark.parametrize("row_bytes", [*ROW_BYTES, 60, 512, 1024])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
 def test_rows_are_copied_bit_for_bit(dtype, row_bytes):
     """NaN with its bits too, by the kernels of some sizes of rows and by the one of all."""
