@@ -44,6 +44,7 @@ COPIES = (
     ("cached_row_bytes", "bags", (128, 0)),
     ("near_bytes", "bags", tuple(kib << 10 for kib in (0, 256, 512, 1024, 2048, 4096))),
     ("mid_bytes", "bags", tuple(mib << 20 for mib in (0, 2, 4, 8, 16))),
+    ("last_line_first", "wide bags", (False, True)),
     ("shared_rows_ahead", "wide bags", (0, 24, 36, 48, 64)),
 )
 
@@ -158,7 +159,7 @@ def main(quick):
         f"cached_level={rest['cached_level']}, cached_astride={rest['cached_astride']}, "
         f"cached_row_bytes={rest['cached_row_bytes']}, "
         f"rows_in_order={rest['rows_in_order']}, numbers_ahead={rest['numbers_ahead']}, "
-        f"sums_ahead={rest['sums_ahead']}, "
+        f"sums_ahead={rest['sums_ahead']}, last_line_first={rest['last_line_first']}, "
         f"strip_bytes={best.strip_bytes}, update_rows_ahead={rest['update_rows_ahead']}, "
         f"far_bytes={rest['far_bytes'] >> 20} << 20, near_bytes={rest['near_bytes'] >> 10} << 10, "
         f"mid_bytes={rest['mid_bytes'] >> 20} << 20),"

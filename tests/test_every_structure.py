@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+
 import numpy as np
 import pytest
 from calls import calling
@@ -101,3 +103,27 @@ def test_rows_that_a_factor_repeats_do_not_fit_the_structure():
         assert lodkit.elementwise_mul(x, np.full((1, 3), 2.0)).values.tolist() == [[2.0] * 3]
         with pytest.raises(lodkit.LoDError, match="does not equal"):
             lodkit.elementwise_mul(x, np.ones((2, 3)))
+
+
+def test_results_of_rows_are_checked_in_every_call():
+    """Of a kernel that returns a named tuple, or what no array of numbers is: the same from the second call on."""
+    Pair = collections.namedtuple("Pair", "first second")
+    make = {"pairs": lambda x: Pair(x, x + 1), "nested": lambda x: (x, (x,)), "objects": lambda x: x.astype(object)}
+
+    @lodkit.op(rowwise=True)
+    def made_of_rows(x: lodkit.Dense, /, *, kind: str = "pairs"):
+        """Return several results."""
+
+    @made_of_rows.kernel("cpu")
+    def _(x, /, *, kind):
+        return make[kind](x)
+
+    try:
+        x = LoDTensor(np.arange(2.0), [[2]])
+        for _ in range(3):
+            results = made_of_rows(x), side_by_side(made_of_rows(x, kind="nested"))
+            assert [type(part) for result in results for part in result] == [LoDTensor] * 4
+            with pytest.raises(lodkit.DTypeError, match="object"):
+                made_of_rows(x, kind="objects")
+    finally:
+        del lodkit.OPS["made_of_rows"]

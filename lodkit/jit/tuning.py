@@ -58,7 +58,7 @@ class Tuning(NamedTuple):
         The same, for sums, products and softmax; and also for the rest of a segment, less than a vector, which is read
         by a masked load: some CPUs do not prefetch behind those by themselves. 0 for ``numbers_ahead`` and no rest.
     last_line_first : bool
-        Load the last cache line of a row by ids before the others, which the CPU then expects no lines behind.
+        Load the last cache line of a row by ids before the others: the CPU then prefetches no lines behind the row.
     strip_bytes : int
         Bytes of a row that are summed at a time. With AVX-512 they fill half of the vector registers; with AVX2 all 16,
         which costs a spill per row, where two strips would walk each bag twice.
@@ -177,9 +177,9 @@ CPUS = {
     # with 64 and 128 columns, 0.75 with 32. In tables of up to a quarter of the third level, all lines 16 rows ahead
     # into the first level take 0.65 to 0.85 of the time that two prefetches into the second take; tables of 16 MB of 8
     # columns would take 2. Bags of one id of 16 columns out of the caches, 32 ahead into the first level: 0.85. Rows of
-    # 64 and 128 columns beyond the caches, asked for twice, take 0.68 to 0.95 of the time if their last line is loaded
-    # first, and 0.95 to 1.0 of that 24 KiB ahead and not 16; loaded backwards, as LLVM may choose, 1.1 to 1.4; asked
-    # for three times, 1.0 to 1.2 by Zipf ids. In the caches the order does not matter.
+    # 64 and 128 columns beyond the caches, asked for twice, take 0.75 to 0.95 of the time of lines in order if the last
+    # one is loaded first, and 0.95 to 1.0 of that 24 KiB ahead and not 16; backwards, as LLVM may choose, 1.0 to 1.2;
+    # asked for three times, 1.0 to 1.2 by Zipf ids. In the caches the order does not matter.
     "znver4": Tuning(
         bytes_ahead=48 << 10,
         wide_bytes_ahead=24 << 10,

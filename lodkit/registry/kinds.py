@@ -11,7 +11,7 @@ import typing
 import numpy as np
 
 from ..arrays import from_lists, is_array, is_floating, plain_array
-from ..arrays.objects import refuse_objects
+from ..arrays.objects import OBJECTS, refuse_objects
 from ..arrays.recorded import Parameter, RecordedArray, operand, plain_view, recorded, views_of
 from ..base.errors import LoDError, LoDMismatchError
 from ..lod import LoDTensor, RankTable, SelectedRows, mismatch
@@ -194,15 +194,16 @@ def check_whole(op, name, x):
 
 
 def keep_structure(result, x, levels):
-    """Give a result, or each of some, the levels of a LoDTensor for whose rows it has one each; none where it has none.
+    """Return a result, or each of several, with the levels of ``x``, of whose rows it has one each; without, as it is.
 
     The result is checked again: a factor that repeats may give it more rows.
     """
     if not levels:
         return result
-    if type(result) is tuple:
+    if isinstance(result, tuple):
         return tuple([keep_structure(part, x, levels) for part in result])
-    if type(result) is not np.ndarray or not result.ndim or levels[-1].item(-1) != len(result):
+    fits = type(result) is np.ndarray and result.ndim and levels[-1].item(-1) == len(result)
+    if not fits or result.dtype.kind in OBJECTS:
         return x.with_values(result)
     made, rows = x._wrap(result, levels), x._rows
     # Another thread may replace the structure of x.
@@ -220,8 +221,4 @@ def run_rows(name, kernel, *inputs, **attrs):
                 raise LoDMismatchError(f"{name}: two inputs have different structure: {like.lod()} and {x.lod()}")
             like = x if like is None else like
     result = kernel(*(x._values if isinstance(x, LoDTensor) else x for x in inputs), **attrs)
-    if like is None:
-        return result
-    if isinstance(result, tuple):
-        return tuple(like.with_values(r) for r in result)
-    return like.with_values(result)
+    return result if like is None else keep_structure(result, like, like._lod)

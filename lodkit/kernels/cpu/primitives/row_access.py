@@ -178,7 +178,7 @@ def packed_reader(bits, width):
 def packed_row_adder(bits, width, gather, weighted):
     """Make the functions of ``row_adder`` for packed rows, which are summed in float32, as their weights are.
 
-    Lanes are put in order once per segment, not once per row.
+    Lanes are put in order once per segment, not once per row; codes are loaded in one way, by ids or in order.
     """
     line_of, read = packed_reader(bits, width)
 
