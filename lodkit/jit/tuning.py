@@ -178,7 +178,7 @@ CPUS = {
     # into the first level take 0.65 to 0.85 of the time that two prefetches into the second take; tables of 16 MB of 8
     # columns would take 2. Bags of one id of 16 columns out of the caches, 32 ahead into the first level: 0.85. Rows of
     # 64 and 128 columns beyond the caches, asked for twice, take 0.75 to 0.95 of the time of lines in order if the last
-    # one is loaded first, and 0.95 to 1.0 of that 24 KiB ahead and not 16; backwards, as LLVM may choose, 1.0 to 1.2;
+    # one is loaded first, and 0.95 to 1.0 of that 24 KiB ahead and not 16; backwards, as LLVM may choose, 1.05 to 1.6;
     # asked for three times, 1.0 to 1.2 by Zipf ids. In the caches the order does not matter.
     "znver4": Tuning(
         bytes_ahead=48 << 10,

@@ -34,7 +34,7 @@ class Vector(types.Type):
 
 # Up to this number of lanes are a single vector of LLVM, whatever their number.
 SINGLE_VECTOR_LANES = 16
-LINE_BYTES = 64
+LINE_BYTES = 64  # of the cache
 
 
 def pieces(width):
