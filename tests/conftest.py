@@ -35,7 +35,7 @@ if FEW_KERNELS:
     update.MOST_LANES = update.MOST_PAIRS = 1
 
 # Compiling makes objects by the million, nearly all of which stay: collecting as often as usual takes a seventh of it.
-gc.set_threshold(100_000, 20, 100)
+gc.set_threshold(1_000_000, 20, 100)
 #: A test whose kernels no other runs.
 with_all_types = pytest.mark.skipif(not ALL_TYPES, reason="compiles kernels for itself: with LODKIT_TEST_TYPES=all")
 DEVICES = os.environ.get("LODKIT_TEST_DEVICES", "cpu").split(",")
@@ -82,8 +82,8 @@ def same_draws(request):
             value.bit_generator.state = STATES.setdefault(value, value.bit_generator.state)
 
 
-@pytest.fixture(autouse=True)
-def poison(monkeypatch):
+@pytest.fixture(autouse=True, scope="session")
+def poison():
     """Fill outputs with NaN (or an unlikely integer), to expose unwritten elements."""
     fresh = arrays.output
 
@@ -96,9 +96,11 @@ def poison(monkeypatch):
         result.fill(np.nan if result.dtype.kind == "f" else 177 if result.dtype.kind == "u" else -77)
         return result
 
-    monkeypatch.setattr(arrays, "output", poisoned)
-    monkeypatch.setattr(arrays, "small_output", poisoned)
-    monkeypatch.setattr(device, "output", poisoned)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "output", poisoned)
+        patch.setattr(arrays, "small_output", poisoned)
+        patch.setattr(device, "output", poisoned)
+        yield
 
 
 class tracing:

@@ -97,7 +97,7 @@ def check_input(op, inputs, i, attrs, to=lambda x: x, home=lambda x: x):
 def representatives(name):
     """The largest sample for each set of attributes; with LODKIT_TEST_TYPES=all also for each type.
 
-    Each type of the first floating input takes kernels of its own.
+    Each type of the first floating input takes kernels of its own: else of float32 where there is one.
     """
     best = {}
     for inputs, attrs in SAMPLES[name]:
@@ -105,9 +105,9 @@ def representatives(name):
         numbers = [numbers_of(x) for x in accepted if is_floating(x)]
         size = sum(x.size for x in numbers)
         if size and all(np.isfinite(x).all() for x in numbers):
-            key = ALL_TYPES and numbers[0].dtype, repr(attrs)
-            if key not in best or size > best[key][0]:
-                best[key] = size, accepted, attrs
+            key, order = (ALL_TYPES and numbers[0].dtype, repr(attrs)), (numbers[0].dtype == np.float32, size)
+            if key not in best or order > best[key][0]:
+                best[key] = order, accepted, attrs
     return [(accepted, attrs) for _, accepted, attrs in best.values()]
 
 
