@@ -115,7 +115,7 @@ LONG = {
     [
         pytest.param(page, marks=[with_all_types] * (page.stem in LONG), id=page.stem)
         for page in sorted({*DOCS.glob("*.md")} - {*OPERATORS})
-        if page.stem != "adding-an-operator"
+        if page.stem not in ("adding-an-operator", "adding-an-optimizer")
     ],
 )
 def test_what_a_page_shows_runs(page):
@@ -146,8 +146,7 @@ def test_the_optimizer_that_the_page_adds_is_the_one_that_is_there():
     blocks = re.findall(r"```text\n(.*?)```", (DOCS / "adding-an-optimizer.md").read_text(), re.DOTALL)
     files = ("ops/adam_optimizers.py", "kernels/common/optimizer_steps.py")
     for file, block in zip(files, blocks, strict=True):
-        text = re.sub(r"\n    >>> adabelief.*?\]\)", "", (PACKAGE / file).read_text(), flags=re.DOTALL)
-        assert re.sub(r"\s+", " ", block) in re.sub(r"\s+", " ", text), f"the page differs from lodkit/{file}"
+        assert block.strip() in (PACKAGE / file).read_text(), f"the page differs from lodkit/{file}"
 
 
 def test_paddles_operator_types_are_where_the_page_says():

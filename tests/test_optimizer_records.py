@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lodkit
+from lodkit.ops.shared.optimizer_docs import complete
 from lodkit.registry.docstrings import entries, sections
 
 RECORDS = {name: op.definition.optimizer for name, op in lodkit.OPS.items() if hasattr(op.definition, "optimizer")}
@@ -19,6 +20,14 @@ def test_help_has_every_state_and_attribute_once(name):
     shown = [n for names, *_ in entries(sections(op)[1]["Parameters"]) for n in names.split(", ")]
     assert sorted({*shown} - {"param", "grad"}) == sorted({*op.signature.parameters} - {"param", "grad"})
     assert len(shown) == len({*shown})
+
+
+@pytest.mark.parametrize("own", ["", "Parameters\n----------\nepsilon : float\n    Small.\n\n"])
+def test_examples_come_last_under_a_heading_or_not(own):
+    summary, example = f"Step; return changed arrays.\n\n{own}", ">>> 1 + 1\n2"
+    text = complete(summary + example, ["moment"], ["epsilon"], ["lazy"])
+    assert complete(f"{summary}Examples\n--------\n{example}", ["moment"], ["epsilon"], ["lazy"]) == text
+    assert text.endswith(f"for the states as for the parameter.\n\n{example}")
 
 
 def test_annotations_that_a_rule_leaves_out():

@@ -18,7 +18,7 @@ from ..base.errors import LodkitError
 from ..base.tracebacks import shorten
 from ..lod.large import is_size, memory_error
 from ..registry.kinds import call_on_plain, is_parameter
-from ..registry.tensor_doors import call_published, contains_tensor
+from ..registry.torch_arguments import call_published, contains_tensor
 
 
 def _publish(name, run):

@@ -29,7 +29,7 @@ def _averages(grad, moment1, moment2, beta1, beta2):
 
 
 def corrected(epsilon, beta1, beta2, iteration):
-    """An epsilon beside the corrected root of the squares, as one beside the root itself."""
+    """The epsilon beside ``sqrt(v)`` that has the effect of ``epsilon`` beside the corrected ``sqrt(v_hat)``."""
     return epsilon * math.sqrt(corrections(beta1, beta2, iteration)[1])
 
 

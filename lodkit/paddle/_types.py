@@ -28,7 +28,7 @@ from ..ops.shared.updates import one_number
 from ..registry import OPS, VarDesc, VarType
 from ..registry.catalogue import Names
 from ..registry.kinds import LISTS, call_on_plain, is_parameter
-from ..registry.tensor_doors import call_published, contains_tensor
+from ..registry.torch_arguments import call_published, contains_tensor
 from ..tape.recording import parameter
 from ._attributes import fixed_attributes, unread_attributes
 

@@ -7,7 +7,7 @@ from samples import CAFFE2, PADDLE
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
-from lodkit.registry.tensor_doors import contains_tensor
+from lodkit.registry.torch_arguments import contains_tensor
 
 torch = pytest.importorskip("torch")
 from test_tensors_every_op import copy, same, tensors  # noqa: E402

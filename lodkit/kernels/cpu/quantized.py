@@ -15,7 +15,7 @@ from ...jit import jitable, parallel_kernel, prange, settings, simd
 from ...lod.packed_rows import CODE_BITS, PARAMS_BYTES
 from ...ops.shared.packed import SMALLEST_SCALE
 from ..common.codes import coder, greedy, grid
-from .primitives.gather import AHEAD
+from .primitives.gather import ROWS_AHEAD
 from .primitives.gradients import NO_IDS
 from .primitives.reduce import packed_width_of, reduce_into
 from .primitives.row_access import packed_reader
@@ -91,7 +91,7 @@ def dequantize_kernel(bits, width, gathers):
         for s in prange(len(out)):
             row = s
             if gathers:
-                simd.prefetch(rows, ids[min(s + AHEAD, len(out) - 1)], 0, rows.shape[1])
+                simd.prefetch(rows, ids[min(s + ROWS_AHEAD, len(out) - 1)], 0, rows.shape[1])
                 # Another thread may have written the id since it was checked.
                 row = ids[s] if np.uint64(ids[s]) < np.uint64(len(rows)) else 0
             scale, bias = line_of(rows, scales, row)

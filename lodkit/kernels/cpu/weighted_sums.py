@@ -11,7 +11,7 @@ from ...jit import lower_bound, parallel_kernel, prange, settings, simd
 from ...jit.llvm.vectors import COMPUTE_DTYPE
 from .primitives.sort import sort_rows
 from .primitives.update_kernels import run_sum_of, whole_width
-from .primitives.update_states import AHEAD, LEVEL
+from .primitives.update_states import LEVEL, ROWS_AHEAD
 
 # Elements of a chunk, per row of the chunks of other kernels.
 CHUNK = 16
@@ -33,8 +33,8 @@ def _rows_kernel(width):
         for c in prange((orders.shape[1] + chunk - 1) // chunk):
             for u in range(lower_bound(starts, c * chunk), min(last + 1, lower_bound(starts, (c + 1) * chunk))):
                 for j in range(0, out.shape[1], width):
-                    simd.prefetch_lanes(out, rows[min(u + AHEAD, last)], j, width, True, LEVEL)
-                    simd.prefetch_lanes(values, orders[0, starts[min(u + AHEAD, last)]], j, width, True, LEVEL)
+                    simd.prefetch_lanes(out, rows[min(u + ROWS_AHEAD, last)], j, width, True, LEVEL)
+                    simd.prefetch_lanes(values, orders[0, starts[min(u + ROWS_AHEAD, last)]], j, width, True, LEVEL)
                     total = simd.mul(simd.load(out, rows[u], j, width), simd.full(out, width, scales[u]))
                     for m in range(len(weights)):
                         more = run_sum(values, orders[m], values, starts[u], starts[u + 1], j, block)

@@ -15,6 +15,8 @@ ATTRIBUTES = {
     "epsilon": ("float", "Added to the divisor."),
 }
 HEADING = "Parameters\n----------\n"
+#: Left out: the examples of an optimizer come last in any case.
+EXAMPLES = "Examples\n--------\n"
 
 #: What each optimizer raises, for its states as well.
 RAISES = """\
@@ -38,7 +40,7 @@ def complete(doc, states, own, shared):
     str
         The docstring, without its indentation.
     """
-    head, heading, rest = inspect.cleandoc(doc).partition(HEADING)
+    head, heading, rest = inspect.cleandoc(doc).replace(EXAMPLES, "").partition(HEADING)
     if heading:
         section, _, tail = rest.partition("\n\n")
     else:

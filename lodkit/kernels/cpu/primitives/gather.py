@@ -13,7 +13,7 @@ from ....jit import advance, get_num_threads, jitable, parallel_kernel, prange, 
 from ....jit.tuning import tuning
 from ....lod.copy_runs import STREAM_ROW_BYTES
 
-AHEAD = tuning.update_rows_ahead
+ROWS_AHEAD = tuning.update_rows_ahead
 NO_WEIGHTS = np.empty(0, np.float32)
 #: Bytes of a row that has a kernel of its own: of 16 to 64 numbers of single precision. By one for 512 bytes, rows of a
 #: table out of the caches took 1.5 to 1.9 of the time (znver4).
@@ -52,7 +52,7 @@ def gather_kernel(row_bytes):
                 first = last
             for i in range(first, last):
                 row = ids[i]
-                simd.prefetch(table, ids[min(i + AHEAD, rows - 1)], 0, size)
+                simd.prefetch(table, ids[min(i + ROWS_AHEAD, rows - 1)], 0, size)
                 in_range = np.uint64(row) < np.uint64(len(table))
                 bad += not in_range
                 if in_range and row != padding:
@@ -78,7 +78,8 @@ def rows_to_read(table, ids, padding_idx):
     """
     if ids is None or ids.size >= len(table) or (table.flags.num & ALIGNED == ALIGNED and table.dtype.isnative):
         return table, ids, padding_idx
-    flat = ids.flatten()  # which no other thread writes
+    # A private copy: the caller may change the ids meanwhile.
+    flat = ids.flatten()
     in_range = (flat >= 0) & (flat < len(table))
     places = np.where(in_range, np.arange(len(flat)), -1)
     if padding_idx is not None:
@@ -92,7 +93,7 @@ def gather_loop(table, ids):
     """The loop of ``gather``, and what was chosen for these arrays."""
     rows = words(table)
     many = ids.size * rows.shape[1] >= settings.fetch_from
-    return choose_gather(many, rows.itemsize * rows.shape[1]), {"prefetch": f"{AHEAD} rows ahead"}
+    return choose_gather(many, rows.itemsize * rows.shape[1]), {"prefetch": f"{ROWS_AHEAD} rows ahead"}
 
 
 def gather(table, ids, padding_idx, out=None, unchecked=False):
@@ -152,7 +153,7 @@ def _stream_rows(source, rows, size, chunk, out):
     """``out[i] = source[rows[i]]``: 1.5 to 2 times faster than gather_kernel; slower for rows all over a table."""
     for c in prange((len(rows) + chunk - 1) // chunk):
         for i in range(c * chunk, min(len(rows), (c + 1) * chunk)):
-            simd.prefetch(source, rows[min(i + AHEAD, len(rows) - 1)], 0, size)
+            simd.prefetch(source, rows[min(i + ROWS_AHEAD, len(rows) - 1)], 0, size)
             if rows[i] < 0:
                 out[i] = 0
             else:
@@ -204,7 +205,7 @@ def put_rows(rows, values, parts, out):
     for p in prange(parts):
         start, stop = p * share, (p + 1) * share
         for i in range(len(rows)):
-            ahead, row = rows[min(i + AHEAD, last)], rows[i]
+            ahead, row = rows[min(i + ROWS_AHEAD, last)], rows[i]
             if start <= ahead < stop:
                 simd.prefetch(out, ahead, 0, size)
             if start <= row < stop:

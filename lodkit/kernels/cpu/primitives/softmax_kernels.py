@@ -15,7 +15,7 @@ from ....jit.tuning import tuning
 from .flat_kernels import LANES
 from .row_access import FIRST_LEVEL
 
-AHEAD = tuning.sums_ahead
+SUMS_AHEAD = tuning.sums_ahead
 # The width that stands for a single column, whose values come as ``(1, rows)``.
 FLAT = 0
 
@@ -35,8 +35,8 @@ def _access(width):
 
     @jitable(inline=True)
     def fetch(values, i):
-        if flat and AHEAD:
-            simd.prefetch_lanes(values, 0, min(i + AHEAD, values.size - 1), LANES, False, FIRST_LEVEL)
+        if flat and SUMS_AHEAD:
+            simd.prefetch_lanes(values, 0, min(i + SUMS_AHEAD, values.size - 1), LANES, False, FIRST_LEVEL)
 
     @jitable(inline=True)
     def write(out, i, stop, j, vector):

@@ -16,7 +16,7 @@ import numpy as np
 from ....jit import jitable, lower_bound, parallel_kernel, prange, simd
 from ...common.optimizer_steps import adjust
 from .sort import sort_few
-from .update_states import AGAIN, AHEAD, LANES, LEVEL, fetch_of, row_state_of, states_of
+from .update_states import LANES, LEVEL, ROWS_AHEAD, SECOND_DISTANCE, fetch_of, row_state_of, states_of
 
 
 def whole_width(columns, most=64):
@@ -44,12 +44,12 @@ def run_sum_of(width, weighted=False):
             return simd.add(part, row(value, order, scale, start, j))
         if stop - start <= block:
             for i in range(start, stop):
-                simd.prefetch_lanes(value, order[min(i + AHEAD, last)], j, width, True, LEVEL)
+                simd.prefetch_lanes(value, order[min(i + ROWS_AHEAD, last)], j, width, True, LEVEL)
                 part = simd.add(part, row(value, order, scale, i, j))
             return part
         total = simd.widen(part)
         for i in range(start, stop):
-            simd.prefetch_lanes(value, order[min(i + AHEAD, last)], j, width, True, LEVEL)
+            simd.prefetch_lanes(value, order[min(i + ROWS_AHEAD, last)], j, width, True, LEVEL)
             part = simd.add(part, row(value, order, scale, i, j))
             left -= 1
             if left == 0:
@@ -83,7 +83,7 @@ def rows_kernel(step, width, count, state_width, merge, adjusts=False, weighted=
     the rows ``at`` are in any order, and each may be listed several times.
     """
     (read, write, _), run_sum = states_of(count, width, state_width), run_sum_of(width, weighted)
-    fetch = fetch_of(count, width, state_width, AGAIN)
+    fetch = fetch_of(count, width, state_width, SECOND_DISTANCE)
 
     @parallel_kernel
     def kernel(param, states, at, order, starts, value, scale, applied_step, numbers, chunk, block):
@@ -195,7 +195,7 @@ def rowwise_kernel(step, width, count, has_row_state, merge, adjusts=False, weig
                 row, start, stop = at[u], starts[u], starts[u + 1]
                 for j in range(0, param.shape[1], width):
                     fetch(param, states, at, u, value, order, start, j)
-                fetch_number(states, at[min(u + AHEAD, len(at) - 1)])
+                fetch_number(states, at[min(u + ROWS_AHEAD, len(at) - 1)])
                 number = load(states, row)
                 if merge:
                     number = update(param, states, row, number, value, order, scale, start, stop, block, numbers, sums)

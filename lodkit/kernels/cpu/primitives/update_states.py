@@ -13,7 +13,7 @@ from ....jit import jitable, simd
 from ....jit.tuning import tuning
 
 # Prefetching makes updates of rows outside the caches 2.5 times faster.
-AHEAD, AGAIN = tuning.update_rows_ahead, tuning.second_distance
+ROWS_AHEAD, SECOND_DISTANCE = tuning.update_rows_ahead, tuning.second_distance
 LANES, LEVEL = 16, tuning.level
 # With more rows, not all that an update reads stays in a cache of the second level.
 ROWS_BEYOND_L2 = 4096
@@ -57,16 +57,16 @@ def fetch_of(count, width, state_width, second_distance):
 
     @jitable(inline=True)
     def fetch(param, states, at, u, value, order, i, j):
-        row = at[min(u + AHEAD, len(at) - 1)]
+        row = at[min(u + ROWS_AHEAD, len(at) - 1)]
         simd.prefetch_lanes(param, row, j, width, True, LEVEL)
-        simd.prefetch_lanes(value, order[min(i + AHEAD, len(order) - 1)], j, width, True, LEVEL)
+        simd.prefetch_lanes(value, order[min(i + ROWS_AHEAD, len(order) - 1)], j, width, True, LEVEL)
         if count:
             fetch_states(states, row, j)
 
     # The test of the number of rows alone took 0.03 of the time of 8 columns in the caches.
     if not second_distance or width < LANES:
         return fetch
-    more = second_distance - AHEAD
+    more = second_distance - ROWS_AHEAD
 
     @jitable(inline=True)
     def fetch_twice(param, states, at, u, value, order, i, j):

@@ -120,9 +120,9 @@ def rows_kernel(step, width, count, each, by_ids, levels, gather, merge, adjusts
     return kernel
 
 
-def _row_state(k, keeps):
+def _row_state(k, has_row_state):
     """Functions that read the one number of a row in the k-th state, write it, and give it to a step; or do nothing."""
-    if not keeps:
+    if not has_row_state:
         return device(lambda states, row, p: p), device(lambda states, row, number: None), device(lambda p, number: ())
 
     @device
@@ -136,13 +136,13 @@ def _row_state(k, keeps):
     )
 
 
-def _row_step(step, width, count, keeps, adjusts, gather=False, weighted=False, levels=0):
+def _row_step(step, width, count, has_row_state, adjusts, gather=False, weighted=False, levels=0):
     """A warp's row-wise step: once over the row for the squares, once to update it.
 
     Takes and returns the row's number, as one lane. Every thread reads what only it has written.
     """
     (read, write), gradient = _states(count, width), _gradient(width, gather, adjusts, weighted, levels)
-    (_, _, spread), combine = _row_state(count, keeps), combine_lanes(simd.add, WARP)
+    (_, _, spread), combine = _row_state(count, has_row_state), combine_lanes(simd.add, WARP)
     step = device(step)
 
     @device
@@ -164,7 +164,7 @@ def _row_step(step, width, count, keeps, adjusts, gather=False, weighted=False, 
             p, lanes = step(p, read(states, place) + spread(p, number), g, squares, numbers)
             vector.store(param, place, p)
             write(states, place, lanes)
-            if keeps:
+            if has_row_state:
                 after = simd.like(number, simd.lane(lanes[count], 0))
             j += WARP * width
         return after
@@ -173,10 +173,13 @@ def _row_step(step, width, count, keeps, adjusts, gather=False, weighted=False, 
 
 
 @functools.cache
-def rowwise_kernel(step, width, count, keeps, by_ids, levels, gather, merge, adjusts=False, weighted=False):
-    """Kernel of a row-wise update by runs, one warp per run; ``keeps`` where the last state has one number per row."""
-    update = _row_step(step, width, count, keeps, adjusts, gather, weighted, levels)
-    (load, store, _), run = _row_state(count, keeps), run_of(by_ids)
+def rowwise_kernel(step, width, count, has_row_state, by_ids, levels, gather, merge, adjusts=False, weighted=False):
+    """Kernel of a row-wise update by runs, one warp per run.
+
+    It ``has_row_state`` where the last state has one number per row.
+    """
+    update = _row_step(step, width, count, has_row_state, adjusts, gather, weighted, levels)
+    (load, store, _), run = _row_state(count, has_row_state), run_of(by_ids)
 
     @cuda.jit
     def kernel(
@@ -227,10 +230,10 @@ def rowwise_kernel(step, width, count, keeps, by_ids, levels, gather, merge, adj
 
 
 @functools.cache
-def rowwise_dense_kernel(step, width, count, keeps, adjusts=False):
+def rowwise_dense_kernel(step, width, count, has_row_state, adjusts=False):
     """Kernel of a row-wise update by a dense gradient, one warp per row."""
-    update = _row_step(step, width, count, keeps, adjusts)
-    load, store, _ = _row_state(count, keeps)
+    update = _row_step(step, width, count, has_row_state, adjusts)
+    load, store, _ = _row_state(count, has_row_state)
 
     @cuda.jit
     def kernel(param, one, two, three, grad, taken, n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound, columns, n):
