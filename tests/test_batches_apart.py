@@ -52,7 +52,8 @@ def batches(op, inputs, attrs, rng):
 TINY = {"chunk_rows": 3, "block_rows": 3, "few_rows": 0, "near_bytes": -1, "mid_bytes": -1}
 #: Threads and settings: large batches in threads and small ones without, where few numbers have a way of their own;
 #: then all alike. Prefetches have kernels of their own.
-ROUNDS = [(2, {**TINY, "parallel_from": 100, **({"fetch_from": 50} if ALL_TYPES else {})})]
+PREFETCHED = {"fetch_from": 50} if ALL_TYPES else {}
+ROUNDS = [(min(2, lodkit.get_num_threads()), {**TINY, "parallel_from": 100, **PREFETCHED})]
 ROUNDS += [(1, {**TINY, "parallel_from": 0, "fetch_from": 0})] * ALL_TYPES
 
 

@@ -26,6 +26,11 @@ class Other:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
+        (
+            lambda: lodkit.relu(np.array(["9007199254740993"])),
+            lodkit.DTypeError,
+            "convert text of whole numbers with np.asarray(x, np.int64), of others with np.asarray(x, np.float64)",
+        ),
         (lambda: LoDTensor([1, 2, "3"], [[3]]), lodkit.DTypeError, "text ('3') at [2]; convert text of numbers with"),
         (lambda: LoDTensor([[1, 2], [3, "x"]]), lodkit.DTypeError, "values holds text ('x') at [1, 1]; make"),
         (lambda: LoDTensor([1, None]), lodkit.DTypeError, "values holds None at [1], a missing value"),
@@ -253,6 +258,12 @@ WORD = "w" * 10**6
         (lambda: lodkit.sequence_pool(lodkit.LoDTensor([1.0], [[1]]), pool=WORD), ValueError),
         (lambda: lodkit.LoDTensor([WORD], [[1]]), lodkit.LodkitError),
         (lambda: lodkit.LoDTensor.from_nested([[[WORD]]]), Exception),
+        (lambda: lodkit.optim.SGD({WORD: 1}, lr=1.0), TypeError),
+        (lambda: lodkit.optim.SGD({f"{WORD}{i}": np.ones(2) for i in range(9)}, lr=1.0).step({}), ValueError),
+        (lambda: lodkit.caffe2.LengthsSum(np.ones(2), np.array([2]), **{WORD: 1}), TypeError),
+        (lambda: lodkit.distributed.ShardedTable(2, 2, rule=WORD), ValueError),
+        (lambda: lodkit.bounds_check(WORD), ValueError),
+        (lambda: lodkit.LoDTensor([1.0], [[1]]).astype(WORD), TypeError),
     ],
 )
 def test_messages_of_long_words_are_short(call, kind):

@@ -30,6 +30,7 @@ FORMS = {
     "both": rf"convert both with \.astype\({TARGET}",
     "other": rf"convert the \S+ (?:array )?(?:whole numbers )?with \.astype\({TARGET}",
     "cast": rf"convert (?:whole numbers )?with \.astype\({TARGET}",
+    "texts": rf"of whole numbers with np\.asarray\(x, np\.int64\), of others with np\.asarray\(x, {TARGET}",
     "text": rf"convert text of numbers with np\.asarray\([\w.\[\]]+, {TARGET}",
     "complex": rf"pass np\.real\([\w.\[\]]+\)\.astype\({TARGET}",
     "objects": rf"convert integers with \.astype\({TARGET}",
@@ -48,6 +49,8 @@ def remedied(array, message, form, target):
         return np.asarray(array, target)
     if form == "objects":
         target = "int64" if all(isinstance(x, int) for x in array.flat) else "float64"
+    if form == "texts":
+        return np.asarray(array, np.int64 if all(x.lstrip("-").isdigit() for x in array.flat) else target)
     if array.dtype == np.uint64 and target == "int64":
         assert "if all are below 2**63" in message
     return array.astype(target)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import typing
 
+from ..base.tracebacks import surface
+
 Mode = typing.Literal["raise", "defer", "clamp"]
 
 _mode: Mode = "raise"
 
 
+@surface
 def bounds_check(mode: Mode | None = None) -> Mode:
     """Set how CUDA operators of this process treat bad ids; the CPU always raises at once.
 

@@ -32,7 +32,11 @@ def remedy_of(dtype, floating=False):
     if float8_of(dtype):
         return f"convert with .astype(np.float32); {FLOAT8_REMEDY}"
     if kind in TEXT:
-        return f"{cast_to(np.float64, of=dtype)}, or make ids of words: lodkit.vocabulary(texts)(texts)"
+        # Past 2**53, floats are not the whole numbers that a text has.
+        others = "of others with np.asarray(x, np.float64)"
+        whole = f"convert text of whole numbers with np.asarray(x, np.int64), {others}"
+        convert = cast_to(np.float64, of=dtype) if floating else whole
+        return f"{convert}, or make ids of words: lodkit.vocabulary(texts)(texts)"
     if floating or kind in "fcV":
         return cast_to(np.float32 if short else np.float64, of=dtype)
     if kind == "O":

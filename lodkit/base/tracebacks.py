@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from .binding import explain_binding, is_unbound
-from .errors import LodkitError
+from .errors import LodkitError, cut_message
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,11 +31,14 @@ def full():
 def shorten(error):
     """Cut the frames of lodkit out of the traceback of an error that it raised on purpose, and of its cause.
 
-    Call it where the error is handled, and re-raise with a bare ``raise``, which adds no frame.
+    Call it where the error is handled, and re-raise with a bare ``raise``, which adds no frame. A message that is too
+    long loses its middle, as those of ``LodkitError`` do.
     """
+    frames = _frames(error)
+    if frames and _is_inside(frames[-1]) and error.args and isinstance(error.args[0], str):
+        error.args = cut_message(error.args[0]), *error.args[1:]
     if full():
         return
-    frames = _frames(error)
     if not (frames and _is_raised(error, frames[-1])):
         return
     error._lodkit_raised = True  # its innermost frame is another one from here on

@@ -91,10 +91,10 @@ def make_tensor_plan(op, inputs, launch):
         plain.append(array if source == f"x{i}" else f"y{i}" if tensor else f"x{i}")
         given[plain[i]] = f"x{i}"
         if isinstance(x, LoDTensor):
-            tests.append(f"(not x{i}._lod or x{i}._lod[-1].item(-1) == {array}.shape[0])")
+            tests.append(f"{array}.ndim and (not x{i}._lod or x{i}._lod[-1].item(-1) == {array}.shape[0])")
             swaps += [f"    y{i} = x{i}._like(p{i})", f"    y{i}._base = x{i}._base"] * tensor
         elif isinstance(x, SelectedRows):
-            tests.append(f"x{i}._rows.shape[0] == {array}.shape[0]")
+            tests.append(f"{array}.ndim and x{i}._rows.shape[0] == {array}.shape[0]")
             swaps += [f"    y{i} = x{i}._with_value(p{i})"] * tensor
         if not tensor and x is not None:
             fresh += f" and result is not x{i}"

@@ -35,7 +35,8 @@ def show(options, lane, number, found, count=1, keep=None):
     case = make(options.seed, number, options.pattern, keep)
     print(f"\n{found.kind}: {found.target}: {found.detail}")
     only = f" --only '{options.pattern}'" if options.pattern else ""
-    again = f"--replay {options.seed}:{number} --lane {lane}{only}"
+    loads = "".join(f" --load {name}" for name in options.load)
+    again = f"--replay {options.seed}:{number} --lane {lane}{only}{loads}"
     print(f"  {count} times; python -m tests.fuzz {again}")
     print("  mutations:", "; ".join(done for done in case.applied if done) or "none")
     print("  " + case.call.text(), flush=True)
@@ -63,7 +64,7 @@ def main(args):
         print("NumPy does not ask the guarded allocator: does this version have another table of functions?")
         return 2
     settings = given.seed, given.seconds, given.jobs, given.limit, given.only, given.cases, given.first, given.kinds
-    options = Options(*settings)
+    options = Options(*settings, tuple(given.load))
     if given.replay is not None:
         found = once(options, given.replay)
         if found:

@@ -33,6 +33,7 @@ class Options:
     cases: int = 1 << 60
     first: bool = False
     kinds: str = ""
+    load: tuple = ()
 
 
 class Patience(event.Listener):

@@ -15,6 +15,8 @@ from lodkit.interop import torch as lodkit_torch
 from .attribute_setting import SETTINGS
 
 GRAD = np.ones((3, 2), np.float32)
+#: Numbers whose memory comes from the system.
+LARGE = 1 << 20
 
 
 def _changed(values, shape):
@@ -22,6 +24,7 @@ def _changed(values, shape):
     tensor = torch.tensor(np.array(values))
 
     def change():
+        had = tensor.numel()
         try:
             tensor.untyped_storage().resize_(0) if shape is None else tensor.resize_(shape)
         except RuntimeError as error:
@@ -29,6 +32,9 @@ def _changed(values, shape):
             raise kind(f"PyTorch: {error}") from None
         if min(tensor.shape, default=0) < 0:
             raise TypeError("PyTorch takes negative sizes where another one is 0")
+        # PyTorch leaves new memory as it is; that of large tensors is zeros.
+        if had < tensor.numel() < LARGE:
+            tensor.fill_(1)
 
     return tensor, change
 

@@ -21,6 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).parents[2]
 HARM = "crash|unwritten|changed|gap written|wrong size"  # kinds of findings
 
+TENSORS = "memory of tensors, whose storages are freed"
 #: What is taken out -> file, source, and what replaces it; and so on, where one check stands behind another.
 CHANGES = {
     "sums of sizes that Python computes": (
@@ -62,7 +63,10 @@ CHANGES = {
         *("distributed/checkpoint.py", "checked_ids(ids, shape[0])", "np.array(ids, np.int64)"),
         *("distributed/checkpoint.py", "        if filled != len(made):", "        if False:"),
     ),
+    TENSORS: ("arrays/tensors.py", "    if needed > have:\n", "    if False:\n"),
 }
+#: What the fuzzer is told for some of them.
+OPTIONS = {TENSORS: ["--load", "tests.fuzz.tensors", "--only", "setting:Tensor"]}
 
 
 def changed_copy(folder, *changes):
@@ -76,10 +80,10 @@ def changed_copy(folder, *changes):
         (folder / "lodkit" / file).write_text(text.replace(source, replacement))
 
 
-def search(folder, given):
+def search(folder, given, more):
     """Run the fuzzer with the copy of the package until its first finding."""
     options = ["--seed", given.seed, "--cases", given.cases, "--jobs", given.jobs, "--lane", "compiled"]
-    command = [sys.executable, "-m", "tests.fuzz", *map(str, options), "--first", "--kinds", HARM]
+    command = [sys.executable, "-m", "tests.fuzz", *map(str, options), *more, "--first", "--kinds", HARM]
     env = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(command, cwd=folder, env=env, check=False, capture_output=True, text=True)
 
@@ -96,7 +100,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             changed_copy(pathlib.Path(folder), *change)
             started = time.monotonic()
-            found = search(pathlib.Path(folder), given)
+            found = search(pathlib.Path(folder), given, OPTIONS.get(what, []))
         lines = [line for line in found.stdout.splitlines() if line]
         print(f"without {what}: {'; '.join(lines[:2])[:250]} ({time.monotonic() - started:.0f} s)", flush=True)
         if found.returncode != 1:

@@ -174,3 +174,27 @@ def test_rows_of_a_table_that_are_no_more():
     for read in (s.to_torch, lambda: s * 2, lambda: -s):
         with pytest.raises(lodkit.LoDError, match="lists 3 rows, its value has 1 now"):
             read()
+
+
+def resized_gradient():
+    """Of fewer numbers than the parameter has."""
+    param = torch.nn.Parameter(torch.ones(3, 2))
+    param.grad = torch.ones(3, 2)
+    param.grad.resize_(2)
+    optim.SGD([param], lr=1.0).step()
+
+
+def test_a_gradient_that_was_resized_is_refused():
+    with pytest.raises(lodkit.ShapeMismatchError, match=r"the gradient of .* has shape \(2,\), its parameter \(3, 2\)"):
+        resized_gradient()
+
+
+def test_values_that_have_no_rows_any_more_are_refused_by_planned_calls():
+    t, s = LoDTensor(torch.ones(1), [[1]]), SelectedRows([0], torch.ones(1), 3)
+    for _ in range(3):
+        lodkit.relu(t), s.to_dense()
+    t.values.resize_(())
+    s.value.resize_(())
+    for call in (lambda: lodkit.relu(t), s.to_dense):
+        with pytest.raises(lodkit.LoDError, match=r"ha(s|ve) shape \(\) now; make it anew"):
+            call()

@@ -6,6 +6,7 @@ They update parameters in place by ``param.grad``: dense, sparse COO, or the ``B
 from __future__ import annotations
 
 import inspect
+import math
 import typing
 
 import numpy as np
@@ -15,7 +16,7 @@ from ... import optim as _rules
 from ...arrays import to_dtype
 from ...arrays.ids import checked_ids
 from ...arrays.tensors import check_storage
-from ...base.errors import DTypeError, LodkitError
+from ...base.errors import DTypeError, LodkitError, ShapeMismatchError
 from ...base.signals import uninterrupted
 from ...base.tracebacks import surface
 from ...lod import SelectedRows
@@ -325,6 +326,10 @@ def _gradient(grad, name, shape):
         return rows_of(plain, name)
     if plain.layout is not torch.strided:
         raise TypeError(f"a gradient of layout {plain.layout}; these optimizers take dense and sparse COO gradients")
+    if plain.numel() != math.prod(shape):
+        raise ShapeMismatchError(
+            f"{name} has shape {tuple(plain.shape)}, its parameter {shape}: it was resized since; compute it anew"
+        )
     return bits(_exact(plain, name).reshape(shape), name)
 
 
