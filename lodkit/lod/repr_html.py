@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import to_device
 from ..base.markup import STROKE, box, details, svg, table, title
-from .repr_text import amount, first_sequences, format_lengths, headline, selected_rows_text, summary
+from .repr_text import amount, check_values, first_sequences, format_lengths, headline, selected_rows_text, summary
 
 _ITEMS, _SPANS, _LEVELS = 60, 24, 4  # drawn: bars; sequences per level; levels
 _MAX_TABLE_LEVELS = 6
@@ -22,6 +22,7 @@ _CELL, _CHARACTER = 17, 6.7  # height of a cell, width of a character
 
 def html(t):
     """Render a LoDTensor: facts, picture, lengths per level, first sequences."""
+    check_values(t)
     facts = headline(t) if t.values is not None else ["structure without values", f"lod_level={t.lod_level}"]
     return box(
         title("LoDTensor", *facts),

@@ -12,6 +12,7 @@ import re
 import numpy as np
 
 from ..arrays import array_of, device_of, is_cpu_tensor, to_device
+from ..arrays.tensors import check_storage
 from ..base.bfloat16 import is_bfloat16, to_readable
 from .indexing import first_branches
 
@@ -36,11 +37,18 @@ def _elide_middle(format):
     return text
 
 
+def check_values(t):
+    """Raise if the memory of values is gone: PyTorch's error of a part of them names no values."""
+    if is_cpu_tensor(t.values):
+        check_storage(t.values, "values")
+
+
 @_elide_middle
 def text(t):
     """Return the repr of a LoDTensor, always below 10 kB."""
     if t.values is None:
         return f"LoDTensor(None, {_lengths(t)})"
+    check_values(t)
     rest = [f"shape={t.shape}", f"dtype={_dtype(t)}"]
     if t.device != "cpu":
         rest.append(f"device={t.device!r}")

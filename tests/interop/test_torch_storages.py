@@ -184,6 +184,15 @@ def resized_gradient():
     optim.SGD([param], lr=1.0).step()
 
 
+@pytest.mark.parametrize("show", [repr, str, lambda x: x._repr_html_()])
+@pytest.mark.parametrize("of", [lambda x: lod(x, 4, 6), lambda x: SelectedRows(range(10), x, 20)])
+def test_nothing_is_shown_of_a_freed_storage(show, of):
+    x = of(values := torch.ones(10, 2))
+    values.untyped_storage().resize_(0)
+    with pytest.raises(lodkit.LodkitError, match=r"values? of shape \(10, 2\) needs 80 bytes, its storage has 0 now"):
+        show(x)
+
+
 def test_a_gradient_that_was_resized_is_refused():
     with pytest.raises(lodkit.ShapeMismatchError, match=r"the gradient of .* has shape \(2,\), its parameter \(3, 2\)"):
         resized_gradient()
