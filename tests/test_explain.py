@@ -280,6 +280,15 @@ def test_a_call_passes_few_functions(call, monkeypatch):
     assert len(names) <= most, names
 
 
+@pytest.mark.jit
+def test_a_call_on_a_tape_runs_the_plan_of_its_arrays():
+    param = lodkit.parameter(TABLE)
+    with lodkit.Tape():
+        names = functions_of(lambda: lodkit.embedding_bag(param, BAGS))
+    assert "plan" in names
+    assert len(names) <= 50, names
+
+
 def test_a_body_for_several_devices_is_a_loop_of_each():
     """The loop has the file and line of the body, which stands in kernels/common."""
     ids = np.arange(6).reshape(3, 2)

@@ -247,3 +247,33 @@ def test_sequences_that_are_taken_have_a_gradient(index):
     with lodkit.Tape() as tape:
         y = lodkit.sequence_pool(t[index] * 2, pool="sum")
     np.testing.assert_array_equal(tape.gradient(y, [x])[0], [2, 2, 0, 2, 2, 2])
+
+
+def test_planned_calls_on_a_tape_refuse_what_first_calls_refuse():
+    table, ids = lodkit.parameter(np.arange(12.0).reshape(6, 2)), LoDTensor([5, 0, 1], [[2, 1]])
+    with lodkit.Tape() as tape:
+        for _ in range(3):
+            loss = lodkit.embedding_bag(table, ids).sum()
+        for call, error, words in (
+            (lambda: lodkit.embedding_bag(table, ids.with_values([1, 6, 0])), lodkit.RowIndexError, r"ids\[1\] = 6"),
+            (lambda: lodkit.embedding_bag(table, ids, pool="most"), ValueError, "pool must be one of"),
+            (lambda: lodkit.embedding_bag(table, ids, np.ones(2)), lodkit.LoDError, "weights have shape"),
+            (lambda: lodkit.embedding_bag(table, ids, padding_idx=table[0, 0]), TypeError, "no gradient flows"),
+            (lambda: lodkit.softmax(table, axes=0), TypeError, "axes"),
+        ):
+            with pytest.raises(error, match=words):
+                call()
+    (grad,) = tape.gradient(loss, [table])
+    np.testing.assert_array_equal(grad.to_dense(), [[1, 1], [1, 1], [0, 0], [0, 0], [0, 0], [1, 1]])
+
+
+def test_planned_calls_on_a_tape_take_bfloat16_as_first_calls_do():
+    """An operator that has no kernel for bfloat16 runs on copies in float32, and its gradient is recorded."""
+    x, grads = lodkit.LoDTensor(np.arange(1.0, 7.0, dtype=np.float32).reshape(3, 2), [[2, 1]]), []
+    for dtype in ("float32", "bfloat16", "bfloat16", "bfloat16"):
+        w = lodkit.parameter(lodkit.cast(x, dtype=dtype))
+        with lodkit.Tape() as tape:
+            loss = lodkit.cast(lodkit.sequence_softmax(w), dtype="float32").values[0].sum()
+        grads.append(lodkit.cast(tape.gradient(loss, [w])[0], dtype="float32"))
+    for grad in grads[1:]:
+        np.testing.assert_allclose(grad.values, grads[0].values, atol=0.02)

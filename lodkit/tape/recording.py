@@ -12,6 +12,7 @@ from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of, pla
 from ..base.errors import DTypeError
 from ..base.loading import public
 from ..lod import LoDTensor, SelectedRows
+from ..registry.calls import fill_absent, types_of
 from ..registry.kinds import given_back, numbers_of, on_gpu, replaced, unwrapped, with_numbers, wrapped
 from ..registry.open_tapes import Call, listeners, note_written, open_tapes, thread
 from ..registry.tensors import holds_bfloat16, holds_tensors
@@ -32,19 +33,25 @@ def record(op, inputs, attrs, result):
 
 def call_recorded(op, inputs, out, attrs):
     """Call an operator and record it; its floating arrays come back as recorded ones."""
-    _refuse_tensors(op, inputs, out)
     if attrs:
         if op.updates:  # no gradient flows through an update: a rate that is a parameter is a number
             attrs = {name: plain_view(x) if type(x) is Parameter else x for name, x in attrs.items()}
         _check_constant(op, attrs)
         op._check_attrs(attrs)
     plain = tuple([x if type(x) is np.ndarray else unwrapped(x) for x in inputs])
-    plain = op._accept(plain)  # gradient rules get arrays
+    plan = _find_plan(op, plain, out, attrs)
+    if plan is None:
+        _refuse_tensors(op, inputs, out)
+        plain = op._accept(plain)  # gradient rules get arrays
     if op.updates:
         _refuse_lost(op, plain)
     tapes, thread.tapes = thread.tapes, ()
     try:
-        result = op.full(*plain, **attrs) if out is None else op.full(*plain, out=unwrapped(out), **attrs)
+        if plan is not None:
+            settled = {**op.defaults, **attrs}
+            result = plan(*fill_absent(op, plain), *[settled[name] for name in op._checks])
+        else:
+            result = op.full(*plain, **attrs) if out is None else op.full(*plain, out=unwrapped(out), **attrs)
     finally:
         thread.tapes = tapes
     if op.updates:
@@ -55,10 +62,26 @@ def call_recorded(op, inputs, out, attrs):
             given = given_back(result, plain, inputs)  # an identity, as merging a merged gradient
             return tuple(map(wrapped, given)) if isinstance(given, tuple) else wrapped(given)
     many = isinstance(result, tuple)
-    _refuse_on_gpu(op, inputs, result if many else (result,))
+    if plan is None:
+        _refuse_on_gpu(op, inputs, result if many else (result,))
     result = tuple([as_new_variable(r, plain) for r in result]) if many else as_new_variable(result, plain)
     record(op, plain, attrs, result)
     return tuple(map(wrapped, result)) if many else wrapped(result)
+
+
+def _find_plan(op, plain, out, attrs):
+    """The plan of a call on NumPy's arrays that are accepted as they are; None where there is none.
+
+    Updates have none here, as they are noted under Ctrl-C, nor has bfloat16, which may run on copies.
+    """
+    if out is not None or op.updates or not attrs.keys() >= {*op._needed}:
+        return None
+    for x in plain:
+        kind = type(x)
+        values = x._values if kind is LoDTensor and x._lod else x._value if kind is SelectedRows else x
+        if x is not None and (type(values) is not np.ndarray or values.dtype.kind == "V"):
+            return None
+    return op._plans.get(types_of(op, plain))
 
 
 def _refuse_tensors(op, inputs, out):
@@ -110,7 +133,7 @@ def _check_constant(op, attrs):
 def as_new_variable(result, inputs):
     """A result as another variable than the inputs: tapes tell variables apart by their arrays."""
     array = numbers_of(result)
-    shared = any(numbers_of(x) is array for x in inputs)
+    shared = id(array) in [id(numbers_of(x)) for x in inputs]
     return replaced(result, array, array[...]) if shared and is_array(array) else result
 
 
