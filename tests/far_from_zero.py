@@ -95,9 +95,9 @@ def check_input(op, inputs, i, attrs, to=lambda x: x, home=lambda x: x):
 
 
 def representatives(name):
-    """The largest sample for each set of attributes; with LODKIT_TEST_TYPES=all also for each type.
+    """The largest sample for each set of attributes; with LODKIT_TEST_TYPES=all also for each type, else of float32.
 
-    Each type of the first floating input takes kernels of its own: else of float32 where there is one.
+    Each type of the first floating input takes kernels of its own. Samples without float32 are taken in another type.
     """
     best = {}
     for inputs, attrs in SAMPLES[name]:

@@ -182,13 +182,18 @@ def run_slowly(op, inputs, values, unknown, out):
     op._check_attrs(attrs)
     op._check_needed(attrs)
     if plan is not None:
-        settled = {**op.defaults, **attrs}
-        result = plan(*fill_absent(op, accepted), *[settled[name] for name in op._checks])
+        result = run_plan(op, plan, accepted, attrs)
     else:
         result = keep_plan(op, inputs, accepted, launch, attrs)(*accepted, **attrs)
     if listeners.data and op._updated:
         note_update(op, inputs)
     return result
+
+
+def run_plan(op, plan, inputs, attrs):
+    """Run a plan for attributes that were checked, of which those that differ from their defaults are given."""
+    settled = {**op.defaults, **attrs}
+    return plan(*fill_absent(op, inputs), *[settled[name] for name in op._checks])
 
 
 def fill_absent(op, inputs):

@@ -12,7 +12,7 @@ from ..arrays.recorded import Parameter, RecordedArray, hooks, parameter_of, pla
 from ..base.errors import DTypeError
 from ..base.loading import public
 from ..lod import LoDTensor, SelectedRows
-from ..registry.calls import fill_absent, types_of
+from ..registry.calls import run_plan, types_of
 from ..registry.kinds import given_back, numbers_of, on_gpu, replaced, unwrapped, with_numbers, wrapped
 from ..registry.open_tapes import Call, listeners, note_written, open_tapes, thread
 from ..registry.tensors import holds_bfloat16, holds_tensors
@@ -48,8 +48,7 @@ def call_recorded(op, inputs, out, attrs):
     tapes, thread.tapes = thread.tapes, ()
     try:
         if plan is not None:
-            settled = {**op.defaults, **attrs}
-            result = plan(*fill_absent(op, plain), *[settled[name] for name in op._checks])
+            result = run_plan(op, plan, plain, attrs)
         else:
             result = op.full(*plain, **attrs) if out is None else op.full(*plain, out=unwrapped(out), **attrs)
     finally:
@@ -133,7 +132,7 @@ def _check_constant(op, attrs):
 def as_new_variable(result, inputs):
     """A result as another variable than the inputs: tapes tell variables apart by their arrays."""
     array = numbers_of(result)
-    shared = id(array) in [id(numbers_of(x)) for x in inputs]
+    shared = id(array) in map(id, map(numbers_of, inputs))
     return replaced(result, array, array[...]) if shared and is_array(array) else result
 
 

@@ -119,8 +119,8 @@ def _choose_rows_kernel(rule, columns, count, duplicates, everywhere=False, weig
     if rule.rowwise:
         width, full = whole_width(columns, MOST_LANES), max(count - 1, 0)
         # Without another state, a second prefetch takes 1.18 of the time for 16 columns, 1.06 for 32, 0.7 for 128.
-        again = SECOND_DISTANCE if full or columns >= 128 else 0
-        return rowwise_kernel(rule.step, width, full, count > 0, merge, adjusts, weighted, again), width
+        distance = SECOND_DISTANCE if full or columns >= 128 else 0
+        return rowwise_kernel(rule.step, width, full, count > 0, merge, adjusts, weighted, distance), width
     shape = rule.step, whole_width(columns, MOST_PAIRS if rule.pairs else MOST_LANES), count, 1 + rule.pairs
     if everywhere:
         return spread_kernel(*shape, adjusts), shape[1]
