@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import pathlib
 import sys
 import threading
@@ -17,7 +18,7 @@ pytest.importorskip("cuda.bindings")
 from cuda import bindings
 
 from lodkit import DeviceError
-from lodkit.arrays.cuda import launcher, private_numba
+from lodkit.arrays.cuda import inspecting, launcher, private_numba
 from lodkit.arrays.cuda.kernels import _copy
 from lodkit.arrays.cuda.libraries import host_numbers
 from lodkit.arrays.cuda.views import View
@@ -50,10 +51,10 @@ def core(monkeypatch):
 
     def machine_code(*key):
         made.compiled.append(key)
-        return b"", f"kernel {key[0].py_func.__name__}", {}
+        return b"", f"kernel {key[0].py_func.__name__}", {"registers": 8}
 
     monkeypatch.setattr(launcher, "_core", lambda: made)
-    monkeypatch.setattr(launcher, "_loaded", {})
+    monkeypatch.setattr(launcher, "loaded", {})
     monkeypatch.setattr(launcher, "machine_code", machine_code)
     for kept in (launcher._config, launcher._stream, launcher._is_only_gpu):
         kept.cache_clear()
@@ -84,6 +85,26 @@ def step_by(number):
 def test_steps_of_other_packages_are_part_of_the_code_on_disk():
     one, same, other = (fingerprint(map_kernel(step_by(number))) for number in (1, 1, 2))
     assert one == same != other
+
+
+def test_what_was_launched_can_be_inspected(core, monkeypatch, tmp_path):
+    monkeypatch.setenv("LODKIT_CACHE_DIR", str(tmp_path))
+    assert inspecting.functions_of(_copy.py_func.__code__) == inspecting.signatures_of(_copy) == []
+    for device in (0, 1):
+        launcher.launch(_copy, 40, array(device), 40, array(device))
+    assert inspecting.functions_of(_copy.py_func.__code__) == [_copy]
+    (signature,) = inspecting.signatures_of(_copy)
+    assert signature == ("float32*", "int64", "float32*", (9, 0))
+    assert inspecting.report_of(_copy, signature) == {"registers": 8}
+    assert inspecting.entry_of(_copy, signature) is None
+    os.chmod(tmp_path, 0o700)
+    entry = tmp_path / launcher.name_of_entry(_copy, signature[:-1], signature[-1])
+    entry.write_bytes(b"")
+    assert inspecting.entry_of(_copy, signature) == str(entry)
+    with pytest.raises(ValueError, match="there is no code of LLVM to show for a kernel of a GPU"):
+        inspecting.text_of(_copy, signature, "llvm")
+    monkeypatch.setattr(launcher, "ptx_of", lambda *key: f"{key}")
+    assert inspecting.text_of(_copy, signature, "asm") == str((_copy, signature[:-1], launcher.GENERATION))
 
 
 def test_the_arrays_device_is_current_for_the_launch_only(core):

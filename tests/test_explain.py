@@ -289,6 +289,30 @@ def test_a_call_on_a_tape_runs_the_plan_of_its_arrays():
     assert len(names) <= 50, names
 
 
+@pytest.mark.parametrize(
+    ("explained", "written"),
+    [
+        (lambda: lodkit.relu.explain(PARAM), "2,560 bytes of results"),
+        (lambda: lodkit.sgd.explain(PARAM, ROWS, lr=0.1), "at most 2,560 bytes of param, in place"),
+        (lambda: lodkit.merge_selected_rows.explain(ROWS), "at most 2,560 bytes of results"),
+        (lambda: lodkit.lstm.explain(*SAMPLES["lstm"][0][0], **SAMPLES["lstm"][0][1]), "bytes of results"),
+        (lambda: lodkit.unique.explain(np.array([1, 1])), "results of a size that the values of the inputs tell"),
+    ],
+)
+def test_an_explanation_says_what_is_written(explained, written):
+    assert written in dict(explained().rows)["writes"]
+
+
+def test_a_launcher_of_many_loops_shows_the_nearest():
+    explained = lodkit.embedding_bag_grad.explain(TABLE, BAGS, np.ones((3, 16), np.float32))
+    shown = [words for name, words in explained.rows if name == "may launch"]
+    assert shown[:4] == [*map(repr, explained.loops[:4])]
+    assert shown[4] == f"{len(explained.loops) - 4} more, which are in .loops of this explanation"
+    assert ("loop", "none is compiled: functions of the arrays' library run, or structure alone is moved") in (
+        lodkit.relu.explain(PARAM).rows
+    )
+
+
 def test_a_body_for_several_devices_is_a_loop_of_each():
     """The loop has the file and line of the body, which stands in kernels/common."""
     ids = np.arange(6).reshape(3, 2)
@@ -297,4 +321,4 @@ def test_a_body_for_several_devices_is_a_loop_of_each():
     lodkit.hash_rows(ids, num_hash=1, mod_by=5)
     assert "_hash_by_seed" in str(lodkit.hash_rows.explain(ids, num_hash=1, mod_by=5))
     steps = lodkit.pack_rnn_sequence.select(np.ones(3), [1, 2])
-    assert [found.name for found in steps.loops()] == ["_number_packed"]
+    assert steps.loop.name == "_number_packed"

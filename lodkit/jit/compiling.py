@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import itertools
 import operator
+import weakref
 
 import numba
 from numba import config
@@ -54,6 +55,9 @@ class Settings:
 
 settings = Settings()
 
+#: Dispatchers that are in use, for ``inspecting``.
+dispatchers: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+
 
 def njit(function=None, /, **options):
     """Compile a function at its first call, releasing the GIL, dividing as NumPy does, and cached on disk.
@@ -79,16 +83,9 @@ def njit(function=None, /, **options):
         private_numba.set_cache(compiled, DiskCache(compiled))
         private_numba.load_extensions(compiled)
         compiled.compile = functools.partial(_compile, compiled, compiled.compile)
+        dispatchers[id(compiled)] = compiled
     compiled.entry = functools.partial(_entry, compiled)
     return compiled
-
-
-def text_of(compiled, signature, form):
-    """Assembly (``"asm"``) or LLVM's code (``"llvm"``) of a function, compiled anew: an entry of the cache has none."""
-    again = numba.njit(**private_numba.njit_options(compiled))(compiled.py_func)
-    with uninterrupted(), uncollected():
-        again.compile(tuple(map(private_numba.to_writable, signature)))
-    return getattr(again, f"inspect_{form}")(again.signatures[-1])
 
 
 def _entry(compiled, *args):

@@ -10,6 +10,7 @@ import dis
 import itertools
 import pickle
 import threading
+from types import CodeType
 
 import numpy.ma  # noqa: F401  Numba imports it as it looks at the first array: not while a fork waits for imports
 from llvmlite import ir
@@ -278,15 +279,28 @@ def set_thread_count(n):
     parallel._set_num_threads(n)
 
 
+#: Beginning of the names of instructions -> what they read. Versions of Python have further names that begin so.
+_READS = {
+    "LOAD_GLOBAL": "global",
+    "LOAD_ATTR": "attribute",
+    "LOAD_METHOD": "attribute",
+    "LOAD_DEREF": "closure",
+    "LOAD_FAST": "local",
+    "LOAD_CONST": "code",
+}
+_KINDS = {name: kind for begin, kind in _READS.items() for name in dis.opmap if name.startswith(begin)}
+
+
+def list_reads(code):
+    """List what code reads, in order: ``("global", "np")``, ``("attribute", "sum")``, ``("code", nested code)``."""
+    found = ((_KINDS.get(step.opname), step.argval) for step in dis.get_instructions(code))
+    return [(kind, x) for kind, x in found if kind and (kind != "code" or isinstance(x, CodeType))]
+
+
 def names_read(code):
     """Names of the globals and of the attributes that a code object reads."""
-    names, attributes = {}, {}
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "LOAD_GLOBAL":
-            names[instruction.argval] = None
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            attributes[instruction.argval] = None
-    return names, attributes
+    found = list_reads(code)
+    return tuple({name: None for kind, name in found if kind == wanted} for wanted in ("global", "attribute"))
 
 
 def run_instead(function, intrinsic):

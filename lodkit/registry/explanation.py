@@ -11,9 +11,14 @@ import numpy as np
 from ..arrays import is_array, is_bfloat16, is_half, name_of_dtype
 from ..arrays.recorded import RecordedArray
 from ..arrays.tensors import is_cpu_tensor
+from ..base.errors import LodkitError
 from ..base.markup import box, table
 from ..lod import LoDTensor, SelectedRows
+from .desc import VarDesc, VarType
 from .kinds import numbers_of
+
+#: Loops that an explanation shows: the nearest ones of a launcher that may launch many.
+_MOST_LOOPS = 4
 
 
 class Explanation:
@@ -23,7 +28,7 @@ class Explanation:
     ----------
     kernel : Kernel
     loops : list of Loop
-        The compiled loops that run, where a template chooses them; else those that the launcher names.
+        The compiled loops that run, where a template chooses them; else those that may, the nearest first.
     rows : list of (str, str)
         Label and text of each line.
     """
@@ -56,10 +61,14 @@ def explain_plan(op, given, inputs, kernel, attrs, few=None):
     rows.append(("chosen by", ", ".join([*kinds, f"arrays are on {'the CPU' if kernel.device == 'cpu' else 'a GPU'}"])))
     if few is not None:
         rows.append(describe_choice(op, inputs, kernel, attrs, few))
-    for loop in loops:
-        rows.append(("loop" if kernel.chooses_loops else "names loop", f"{loop!r}"))
+    for loop in loops[:_MOST_LOOPS]:
+        rows.append(("loop" if kernel.chooses_loops else "may launch", f"{loop!r}"))
         rows += [(f"  {name}", f"{value}") for name, value in loop.facts.items()]
         rows.append(("  compiled", describe_compiled(loop)))
+    if not loops:
+        rows.append(("loop", "none is compiled: functions of the arrays' library run, or structure alone is moved"))
+    elif len(loops) > _MOST_LOOPS:
+        rows.append(("may launch", f"{len(loops) - _MOST_LOOPS} more, which are in .loops of this explanation"))
     adapted = [text for name, g, x in zip(names, given, inputs, strict=True) for text in adaptions(name, g, x)]
     rows += [("adapted", text) for text in adapted or ["nothing: the kernel reads the inputs as they are"]]
     if kernel.device == "cpu":
@@ -69,7 +78,31 @@ def explain_plan(op, given, inputs, kernel, attrs, few=None):
         bound = bound if kernel.contract is None else "the kernel for few sequences shares no work"
         rows.append(("threads", f"{get_num_threads() if shared else 1}: {bound}"))
     rows.append(("reads", f"at most {sum(map(bytes_of, inputs)):,} bytes of inputs"))
+    rows.append(("writes", describe_results(op, inputs, attrs)))
     return Explanation(kernel, loops, rows)
+
+
+def describe_results(op, inputs, attrs):
+    """Return the bytes that a call writes: of inputs that it updates, else of results, by ``infer``."""
+    named = dict(zip(op._names(inputs), inputs, strict=True))
+    updated = {name: named[name] for name in op.inputs if name in op.updates and named.get(name) is not None}
+    if updated:
+        return f"at most {sum(map(bytes_of, updated.values())):,} bytes of {', '.join(updated)}, in place"
+    try:
+        found = op.infer(*[None if x is None else VarDesc.of(x) for x in inputs], **attrs)
+        results = list_results(found)
+        unknown = any(min(d.dims, default=0) < 0 for d in results)
+    except (LodkitError, TypeError, AttributeError):
+        return "results that are described after the call alone"
+    if unknown:
+        return "results of a size that the values of the inputs tell"
+    most = "at most " if any(d.type is VarType.SELECTED_ROWS for d in results) else ""
+    return f"{most}{sum(math.prod(d.dims) * d.dtype.itemsize for d in results):,} bytes of results"
+
+
+def list_results(found):
+    """List the descriptions of results, of tuples in tuples too."""
+    return [d for each in found for d in list_results(each)] if isinstance(found, tuple) else [found]
 
 
 def describe_compiled(loop):
@@ -78,8 +111,9 @@ def describe_compiled(loop):
     if not count:
         folder = cache_place()
         return f"at the first call{f', or read from {folder}' if folder else ': no compiled code is kept on disk'}"
-    on_disk = f", kept in {', '.join(map(shorten_home, kept))}" if kept else ""
-    return f"for {count} signature{'s' * (count != 1)} in this process{on_disk}"
+    facts = "".join(f", {name} {value}" for name, value in loop.reports[-1].items())
+    facts += f", kept in {', '.join(map(shorten_home, kept))}" if kept else ""
+    return f"for {count} signature{'s' * (count != 1)} in this process{facts}"
 
 
 def describe_choice(op, inputs, kernel, attrs, few):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import types
 
+from ..base.loading import load
 from ..base.tracebacks import surface
 
 
@@ -12,24 +14,37 @@ class Loop:
 
     Attributes
     ----------
-    function : callable
-        What a notebook can call and inspect; ``py_func`` is its Python source.
     facts : dict
         What its template chose for the arrays of a call: ``{"lanes": 16, "prefetch": "none"}``.
     origin : tuple
-        Arguments of ``loop_of``, by which it is pickled.
+        Arguments of ``loop_of``, by which it is pickled: the kernel is the first.
     """
 
-    def __init__(self, function, facts, origin):
-        self.function, self.facts, self.origin = function, facts, origin
+    def __init__(self, source, function, facts, origin):
+        self._source, self._function, self.facts, self.origin = source, function, facts, origin
 
     def __reduce__(self):
         return loop_of, self.origin
 
     @property
+    def functions(self):
+        """The compiled functions; those that a template has made so far for several types, the last one last."""
+        return [self._function] if self._function is not None else self._compiler.functions_of(self._source)
+
+    @property
+    def function(self):
+        """What a notebook can call and inspect; ``py_func`` is its Python source. None before its template made it."""
+        return next(reversed(self.functions), None)
+
+    @property
     def name(self):
         """Name of the function, with that of the template that made it."""
-        return self._source.__qualname__.replace(".<locals>", "")
+        return self._source.co_qualname.replace(".<locals>", "")
+
+    @property
+    def template(self):
+        """Name of the function that makes the loop for the types of a call; None for a loop that is written out."""
+        return self.name.rpartition(".")[0] or None
 
     @property
     def place(self):
@@ -37,29 +52,36 @@ class Loop:
         return place_of(self._source)
 
     @property
-    def _source(self):
-        return getattr(self.function, "py_func", self.function)
-
-    @property
     def signatures(self):
         """Types of the arguments that it was compiled for in this process."""
-        return list(getattr(self._dispatcher, "signatures", ()))
+        return [signature for _, signature in self._signed_functions]
 
     @property
     def entries(self):
         """Files of the cache on disk that keep the code of its signatures; None for one that is not kept."""
-        from ..jit.cache import DiskCache
-
-        cache = getattr(self._dispatcher, "_cache", None)
-        return [cache.entry_of(kinds) if isinstance(cache, DiskCache) else None for kinds in self.signatures]
+        return [self._compiler.entry_of(*each) for each in self._signed_functions]
 
     @property
-    def _dispatcher(self):
-        return getattr(self.function, "compiled", self.function)
+    def reports(self):
+        """What the compiler reported of each signature: registers, stack and spills on a GPU, nothing on the CPU."""
+        return [self._compiler.report_of(*each) for each in self._signed_functions]
+
+    @property
+    def _signed_functions(self):
+        return [(function, kinds) for function in self.functions for kinds in self._compiler.signatures_of(function)]
+
+    @property
+    def _compiler(self):
+        """The module that knows what the device of the kernel has compiled."""
+        kernel, *_ = self.origin
+        return load({"cpu": "lodkit.jit.inspecting", "cuda": "lodkit.arrays.cuda.inspecting"}[kernel.device])
 
     @surface
     def asm(self, signature=None):
-        """Return the machine code, as assembly, for a signature that it was compiled for; the last one by default."""
+        """Return the machine code, as assembly, for a signature that it was compiled for; the last one by default.
+
+        Of a kernel of a GPU, that is PTX.
+        """
         return self._text("asm", signature)
 
     @surface
@@ -68,15 +90,11 @@ class Loop:
         return self._text("llvm", signature)
 
     def _text(self, form, signature):
-        if signature is None:
-            if not self.signatures:
-                raise ValueError(f"{self.name} is not compiled yet; call the operator once, with inputs of these types")
-            signature = self.signatures[-1]
-        if hasattr(self.function, "compiled"):
-            from ..jit.compiling import text_of
-
-            return text_of(self.function.compiled, signature, form)
-        return getattr(self.function, f"inspect_{form}")(signature)
+        known = self._signed_functions
+        if not known:
+            raise ValueError(f"{self.name} is not compiled yet; call the operator once, with inputs of these types")
+        function, last = next((each for each in known if each[1] == signature), known[-1])
+        return self._compiler.text_of(function, signature or last, form)
 
     def __repr__(self):
         return f"{self.name} {self.place}"
@@ -141,8 +159,13 @@ class Kernel:
 
     @property
     def loop(self):
-        """The first loop that a call with the selected inputs, and no attributes, launches; None if none is known."""
+        """The first of ``loops`` for the selected inputs, and no attributes; None of functions of NumPy, or moves."""
         return next(iter(self.loops(*self.inputs)), None)
+
+    @property
+    def template(self):
+        """Name of the template that makes ``loop`` for the types of a call; None where the loop is written out."""
+        return self.loop and self.loop.template
 
     @property
     def chooses_loops(self):
@@ -150,13 +173,20 @@ class Kernel:
         return hasattr(self.function, "choose_loops")
 
     def loops(self, *inputs, **attrs):
-        """Return the loops that a call launches, as its template chooses them; else those that the launcher names."""
+        """Return the loops that a call launches, as its template chooses them.
+
+        Where no template says so, those that the launcher may launch, as its code names them, the nearest first.
+        """
         if self.chooses_loops:
-            found = self._choose_loops(inputs or self.inputs, attrs)
+            chosen = self._choose_loops(inputs or self.inputs, attrs)
+            found = [(code_of(function), function, facts) for function, facts in chosen]
         else:
-            found = [(function, {}) for function in named_loops(self.function, self.device_module)]
+            from .loop_search import find_loops
+
+            named = find_loops(self.function, self.device_module)
+            found = [(code, function, {}) for code, function in named.items()]
         kernel = self.with_inputs(inputs) if inputs else self
-        return [Loop(function, facts, (kernel, attrs, i)) for i, (function, facts) in enumerate(found)]
+        return [Loop(*each, (kernel, attrs, i)) for i, each in enumerate(found)]
 
     def _choose_loops(self, inputs, attrs):
         if not inputs:
@@ -168,32 +198,31 @@ class Kernel:
 
     @surface
     def asm(self, signature=None):
-        """Return the machine code of ``loop``, as its ``asm`` does."""
+        """Return the machine code of the first loop that is compiled, as its ``asm`` does."""
         return self._known_loop().asm(signature)
 
     @surface
     def llvm(self, signature=None):
-        """Return LLVM's optimised code of ``loop``, as its ``llvm`` does."""
+        """Return LLVM's optimised code of the first loop that is compiled, as its ``llvm`` does."""
         return self._known_loop().llvm(signature)
 
     def _known_loop(self):
-        loop = self.loop
-        if loop is None:
+        loops = self.loops(*self.inputs)
+        if not loops:
             raise ValueError(f"{self.op.name}: no loop of this kernel is known, see {self.place}")
-        return loop
+        return next((loop for loop in loops if loop.signatures), loops[0])
 
     @property
     def device_module(self):
         """The module of the device, which launchers for several devices take."""
-        from ..base.loading import load
-
         return load(f"lodkit.kernels.{self.device}.primitives.device")
 
     def __repr__(self):
         kinds = ", ".join(f"{name}={kind}" for name, kind in self.kinds.items())
         loop = self.inputs and self.loop
         text = f"{self.op.name} on {self.device} ({kinds or 'any inputs'}): {self.place}"
-        return f"{text}, which launches {loop!r}" if loop else text
+        launches = "launches" if self.chooses_loops else "may launch"
+        return f"{text}, which {launches} {loop!r}" if loop else text
 
 
 def kernel_of(op, device, key, inputs, few):
@@ -210,16 +239,13 @@ def loop_of(kernel, attrs, number):
     return kernel.loops(*kernel.inputs, **attrs)[number]
 
 
+def code_of(function):
+    """Return the code of a compiled function, of one that wraps it, or of one that ``njit`` left as it is."""
+    return getattr(function, "py_func", function).__code__
+
+
 def place_of(function):
-    """Return the file of a function, with two folders above it, and its first line."""
-    code = inspect.unwrap(function).__code__
+    """Return the file of a function, or of code, with two folders above it, and its first line."""
+    code = function if isinstance(function, types.CodeType) else inspect.unwrap(function).__code__
     where = "/".join(code.co_filename.replace("\\", "/").split("/")[-3:])
     return f"{where}:{code.co_firstlineno}"
-
-
-def named_loops(function, on):
-    """The loops that the code of a launcher names itself; of a body for several devices, the loop of this one."""
-    names = inspect.getclosurevars(inspect.unwrap(function))
-    values = {**names.globals, **names.nonlocals}.values()
-    values = [value.loop_on(on) if hasattr(value, "loop_on") else value for value in values]
-    return [value for value in values if hasattr(value, "py_func")]

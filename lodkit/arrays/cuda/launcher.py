@@ -37,7 +37,8 @@ GENERATION = 8, 0
 # Numba's compiler is not thread-safe at its first launch.
 _lock = threading.RLock()
 _thread = threading.local()
-_loaded: dict[tuple, types.SimpleNamespace] = {}
+#: By kernel, device and types of arguments: what launches take.
+loaded: dict[tuple, types.SimpleNamespace] = {}
 
 
 def device(function):
@@ -130,7 +131,7 @@ def pass_arguments(args):
 def _launch_on_device(kernel, blocks, block, args, exact):
     library, device, kinds, values = pass_arguments(args)
     key = kernel, device, *kinds
-    found = _loaded.get(key) or _load(key, args)
+    found = loaded.get(key) or _load(key, args)
     if not exact:
         blocks = min(blocks, found.most_blocks)
     config, stream = _config(blocks, block), _stream(library.stream(device))
@@ -184,21 +185,25 @@ def _load(key, args):
     """Load the machine code of a kernel for one device and the types of its arguments."""
     (kernel, device_id, *_), names = key, tuple(map(type_name, args))
     with _lock:
-        if key not in _loaded:
+        if key not in loaded:
             core = _core()
             device = core.Device(device_id)
-            code, entry, _ = machine_code(kernel, names, tuple(device.compute_capability))
+            capability = tuple(device.compute_capability)
+            code, entry, report = machine_code(kernel, names, capability)
             with current(device_id):
-                loaded = core.ObjectCode.from_cubin(code).get_kernel(entry)
-            _loaded[key] = types.SimpleNamespace(
-                kernel=loaded,
+                found = core.ObjectCode.from_cubin(code).get_kernel(entry)
+            loaded[key] = types.SimpleNamespace(
+                kernel=found,
                 device=device,
                 current=core.Device,
                 launch=core.launch,
                 most_blocks=BLOCKS_EACH * device.properties.multiprocessor_count,
                 alone=_is_only_gpu(),
+                names=names,
+                capability=capability,
+                report=report,
             )
-        return _loaded[key]
+        return loaded[key]
 
 
 @contextlib.contextmanager
@@ -263,7 +268,7 @@ def machine_code(kernel, names, capability):
     """
     name = None
     with failing_softly():
-        name = entry_name(_FORMAT, numba.__version__, version(), names, capability, fingerprint(kernel))
+        name = name_of_entry(kernel, names, capability)
         payload = load(name)
         if payload:
             facts, _, code = payload.partition(b"\n")
@@ -276,8 +281,14 @@ def machine_code(kernel, names, capability):
     return made
 
 
+def name_of_entry(kernel, names, capability):
+    """File name of the cache's entry for a kernel, the types of its arguments and a compute capability."""
+    return entry_name(_FORMAT, numba.__version__, version(), names, capability, fingerprint(kernel))
+
+
 @functools.lru_cache(1)  # machine code for one generation after another
-def _ptx(kernel, names, capability):
+def ptx_of(kernel, names, capability):
+    """The code of a kernel before it is linked for a GPU: text of PTX."""
     with _lock, compiling_for(capability):
         kinds = tuple(_numba_type(name) for name in names)
         try:
@@ -290,7 +301,7 @@ def _ptx(kernel, names, capability):
 
 def _compile(kernel, names, capability):
     core = _core()
-    ptx = _ptx(kernel, names, min(capability, GENERATION))
+    ptx = ptx_of(kernel, names, min(capability, GENERATION))
     code, log = _link(core, ptx, f"sm_{capability[0]}{capability[1]}")
     registers = re.search(r"Used (\d+) registers", log)
     report = {

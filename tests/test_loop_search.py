@@ -1,0 +1,78 @@
+"""Loops that a launcher may run are found in the code that it names."""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+import numpy as np
+import pytest
+
+import lodkit
+from lodkit import LoDTensor
+from lodkit.jit import njit, parallel_kernel, prange
+from lodkit.jit.inspecting import functions_of
+from lodkit.kernels.cpu.primitives import device
+from lodkit.registry.kernel import code_of
+from lodkit.registry.loop_search import find_loops
+
+
+@njit
+def _double(x, out):
+    for i in range(len(x)):
+        out[i] = 2 * x[i]
+
+
+@functools.cache
+def _choose_kernel(width):
+    @parallel_kernel
+    def kernel(x, out):
+        for i in prange(len(x)):
+            out[i] = width * x[i]
+
+    return kernel
+
+
+def _prepare(x):
+    out = np.empty(len(x))
+    _double(x, out)
+    return out
+
+
+def _launch(on, x):
+    def finish(y):
+        return kernels_of_tests._choose_kernel(3)(len(y), y, y)
+
+    return finish(_prepare(x)), on.fill(x, 0), on.merge_rows
+
+
+def _walk_in_circles(on, x):
+    return _walk_in_circles(on, _missing(x) if x else on.nothing)  # noqa: F821
+
+
+kernels_of_tests = sys.modules[__name__]
+
+
+def test_the_loops_that_a_launcher_names_are_found():
+    """In its own code and that of nested functions, of functions that it names, of modules, of the device."""
+    found = find_loops(_launch, device)
+    names = [code.co_qualname for code in found]
+    assert names[0] == "_choose_kernel.<locals>.kernel" and names[1] == "_double" and "_runs" in names
+    assert found[code_of(_double)] is _double
+    assert find_loops(_walk_in_circles, device) == {}
+
+
+@pytest.mark.jit
+def test_a_loop_of_a_template_has_the_functions_that_were_made():
+    code = next(iter(find_loops(_launch, device)))
+    before = [*functions_of(code)]
+    made = [_choose_kernel(width) for width in (1, 2)]
+    made[1](3, np.ones(3), np.ones(3))
+    assert functions_of(code) == [*before, *(kernel.compiled for kernel in made)]
+    x = LoDTensor(np.arange(6.0).reshape(3, 2), [[1, 2]])
+    lodkit.sequence_cumsum(x)
+    kernel = lodkit.sequence_cumsum.select(x)
+    assert kernel.template == "_kernel" and kernel.loop.function.py_func.__name__ == "kernel"
+    assert kernel.loop.signatures and "define" in kernel.llvm()
+    assert "which may launch _kernel.kernel" in repr(kernel)
+    assert lodkit.relu.select(np.ones(3)).template is None and lodkit.relu.select(np.ones(3)).loop is None
