@@ -9,6 +9,7 @@ import contextlib
 import inspect
 import types
 from collections import deque
+from typing import Any
 
 from ..jit.private_numba import list_reads
 from .kernel import code_of
@@ -26,7 +27,7 @@ def find_loops(function, on):
     """
     waiting = deque([inspect.unwrap(function)])
     home = waiting[0].__module__.partition(".")[0]
-    seen, found = set(waiting), {}
+    seen, found = set(waiting), dict[types.CodeType, Any]()
     while waiting:
         caller = waiting.popleft()
         for value in _list_named(caller, caller.__code__, on):
