@@ -286,6 +286,7 @@ _READS = {
     "LOAD_METHOD": "attribute",
     "LOAD_DEREF": "closure",
     "LOAD_FAST": "local",
+    "STORE_FAST_LOAD_FAST": "local",
     "LOAD_CONST": "code",
 }
 _KINDS = {name: kind for begin, kind in _READS.items() for name in dis.opmap if name.startswith(begin)}
@@ -294,6 +295,8 @@ _KINDS = {name: kind for begin, kind in _READS.items() for name in dis.opmap if 
 def list_reads(code):
     """List what code reads, in order: ``("global", "np")``, ``("attribute", "sum")``, ``("code", nested code)``."""
     found = ((_KINDS.get(step.opname), step.argval) for step in dis.get_instructions(code))
+    # Python 3.13 reads two local names at once: an attribute is of the second.
+    found = ((kind, x[-1] if kind == "local" and type(x) is tuple else x) for kind, x in found)
     return [(kind, x) for kind, x in found if kind and (kind != "code" or isinstance(x, CodeType))]
 
 
