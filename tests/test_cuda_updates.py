@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from test_cuda_checks import emulator_only
 from test_cuda_laws import any_gpu  # noqa: F401
 from test_every_op import same_bits
-from test_explain import OPTIMIZERS, check_loops
+from test_explain import OPTIMIZERS, PARAM, ROWS, RULES, attrs_of, check_loops, inputs_of
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
 from lodkit.arrays.cuda import launcher
+from lodkit.kernels.common import updates
 from lodkit.kernels.cuda.primitives import merge, offsets, runs, small_group_by, update
 
 HEIGHT = 6
@@ -195,6 +196,38 @@ def test_runs_are_found_again_where_the_library_counts_a_write(gpu, monkeypatch)
     written.append(grad)
     lodkit.sgd(param, grad, lr=1.0)
     assert to_numpy(param)[:, 0].tolist() == [0, -2, 0, 0, -1, -3]
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+    ("rows", "dtype"),
+    [([], "float32"), ([5, 0], "float16"), ([3, 1, 3, 3, 1, 3, 3], "float32")],
+    ids=["none", "ends", "runs"],
+)
+def test_all_rows_step_as_by_the_dense_gradient_which_is_not_made(gpu, name, rows, dtype, monkeypatch):
+    """To the bit; a gradient as large as the parameter would be written and read once more."""
+    op, rng, shape = lodkit.OPS[name], np.random.default_rng(0), (HEIGHT, 8)
+    grad = SelectedRows(np.array(rows, np.int64), rng.normal(size=(len(rows), 8)).astype(dtype), HEIGHT)
+    record = op.definition.optimizer
+    layouts = [record.layout(state, shape, np.dtype(dtype)) for state in record.list_states()]
+    start = [rng.random(shape).astype(dtype), *(np.full(size, 0.5 + first, kind) for size, kind, first in layouts)]
+    attrs, found = attrs_of(name, weight_decay=0.1), []
+    for form in (SelectedRows.to_dense, lambda grad: SelectedRows(gpu(grad.rows), gpu(grad.value), HEIGHT)):
+        param, *states = map(gpu, start)
+        gradient = form(grad)
+        op(param, gradient if isinstance(gradient, SelectedRows) else gpu(gradient), *states, **attrs)
+        found.append([*map(to_numpy, (param, *states))])
+        monkeypatch.setattr(updates, "dense_gradient", None)
+    for dense, sparse in zip(*found, strict=True):
+        same_bits(dense, sparse)
+
+
+@emulator_only
+@pytest.mark.parametrize("name", RULES)
+def test_dense_and_sparse_gradients_of_all_rows_have_two_loops(gpu, name):
+    inputs = [[gpu(x) for x in inputs_of(name, grad)] for grad in (PARAM, ROWS)]
+    dense, sparse = (lodkit.OPS[name].explain(*each, **attrs_of(name)).loops[0] for each in inputs)
+    assert "dense" in dense.name and "dense" not in sparse.name
 
 
 @emulator_only

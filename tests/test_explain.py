@@ -85,7 +85,7 @@ WAYS = {
 }
 
 
-def note_and_make(names, name, *args):
+def note_and_make(names, name, *args, **how):
     """Note a kernel that a launcher asks for, and make one that does nothing."""
     names.add(f"{name}.kernel")
     return MagicMock()

@@ -9,7 +9,7 @@ from ...ops import bag_updates as ops
 from ...ops.shared.updates import learning_rate
 from ...registry import Dense
 from . import adam_optimizers, moment_optimizers, optimizers  # noqa: F401  they fill RULES
-from .updates import RULES, adjust_of, adjusted
+from .updates import RULES, adjust_of, adjusted, with_lanes
 
 
 def make_step(on, rule, param, states, bags, flat, weights, pool, grad, duplicates):
@@ -59,8 +59,7 @@ def _fused(op):
         states, weights = ops.states_of(names, given)
         rule = rule_at(len(states), lr, iteration, attrs)._replace(adjust=adjust_of(**attrs))
         weighted = weights is not None or pool != "sum"
-        function, lanes = on.rows_loop(rule, param, states, grad, duplicates, weighted=weighted)
-        return [(function, {"lanes": lanes})]
+        return with_lanes(on.rows_loops(rule, param, states, grad, duplicates, weighted=weighted))
 
     launch.__name__ = launch.__qualname__ = op.name
     op.kernel("cpu", "cuda", choose_loops=loops)(launch)

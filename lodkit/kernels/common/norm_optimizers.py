@@ -11,7 +11,7 @@ from ...ops.shared.updates import check_whole, learning_rate, masked, one_number
 from ...registry import Dense
 from . import optimizer_steps as steps
 from .optimizer_rules import UNCHANGED, Rule, lamb_rule, momentum_rule, sgd_rule, storm_rule
-from .updates import adjust_of, adjusted, check_arrays, choose_run, dense_gradient, loops_of, update
+from .updates import adjust_of, adjusted, check_arrays, choose_run, dense_gradient, loops_of, update, with_lanes
 
 
 def _wngrad_loops(on, param, grad, scale, /, *, duplicates, **attrs):
@@ -124,8 +124,8 @@ def lars(
 
 def _lamb_loops(on, param, grad, moment1, moment2, /, *, lazy, mask, weight_decay, **attrs):
     rule, moments = Rule(steps.lamb, (), adjust_of(**attrs)), (moment1, moment2)
-    norms, lanes = on.stepped_loop(rule._replace(step=steps.lamb_direction), param, moments, grad)
-    return [*_loops_by_norms(on, rule, param, grad, moments, lazy, mask), (norms, {"lanes": lanes})]
+    norms = on.stepped_loops(rule._replace(step=steps.lamb_direction), param, moments, grad)
+    return _loops_by_norms(on, rule, param, grad, moments, lazy, mask) + with_lanes(norms)
 
 
 @ops.lamb.kernel("cpu", "cuda", choose_loops=_lamb_loops)

@@ -90,21 +90,21 @@ def choose_run(on, rule, param, sparse, duplicates="merge", everywhere=False, re
     -------
     run : callable
         ``run(rule, param, states, grad)`` makes the update. Returns the steps that were subtracted, if it records them.
-    loop : callable
-        Of the same arguments: the loop that this launches, and the elements that it steps at once.
+    loops : callable
+        Of the same arguments: the loops that this launches, each with the elements that it steps at once.
     """
     rounds, everywhere = rule.seed is not None, sparse and everywhere
     if everywhere:
         check_merged(duplicates)
-    run, loop = functools.partial(update_rounded, on) if rounds else on.update_all, on.dense_loop
+    run, loops = functools.partial(update_rounded, on) if rounds else on.update_all, on.dense_loops
     if everywhere and (rounds or not on.can_spread(rule, param)):
         run = functools.partial(_update_densely, on, run)
     elif sparse and not rounds:
         run = on.rows_update(duplicates, everywhere)
-        loop = functools.partial(on.rows_loop, duplicates=duplicates, everywhere=everywhere)
+        loops = functools.partial(on.rows_loops, duplicates=duplicates, everywhere=everywhere)
     if records:
-        run, loop = functools.partial(_update_recorded, on, run), functools.partial(loop, records=True)
-    return run, loop
+        run, loops = functools.partial(_update_recorded, on, run), functools.partial(loops, records=True)
+    return run, loops
 
 
 def keep_run(runs, how, on, rule, param, grad):
@@ -138,10 +138,14 @@ def adjust_of(*, weight_decay=0.0, maximize=False, clip_value=None, clip_norm=No
 
 
 def loops_of(on, rule, param, states, grad, sparse, *how):
-    """The loop of an update that ``choose_run`` chooses, as ``explain`` takes it."""
-    _, loop = choose_run(on, rule, param, sparse, *how)
-    function, lanes = loop(rule, param, states, grad)
-    return [(function, {"lanes": lanes})]
+    """The loops of an update that ``choose_run`` chooses, as ``explain`` takes them."""
+    _, loops = choose_run(on, rule, param, sparse, *how)
+    return with_lanes(loops(rule, param, states, grad))
+
+
+def with_lanes(loops):
+    """Loops with the elements that each steps at once, as ``explain`` takes them."""
+    return [(function, {"lanes": lanes}) for function, lanes in loops]
 
 
 def update(on, name, rule, param, grad, names=(), states=(), duplicates="merge", everywhere=False):

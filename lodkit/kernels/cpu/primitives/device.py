@@ -122,14 +122,14 @@ HOMES = {
     "jitter": ("jitter",),
     "map_rows": ("map_rows",),
     "merge": ("add_rows", "dense_rows", "merge_rows", "rows_grad", "single_runs", "table_grad", "total"),
-    "norms": ("squared_norm", "stepped_loop", "stepped_norms"),
+    "norms": ("squared_norm", "stepped_loops", "stepped_norms"),
     "products": ("columns_of", "matmul", "matmul_ahead", "multiply_arrays"),
     "reduce": ("reduce_into", "reduce_loop", "reduce_with_index"),
     "templates": ("loop_of", "numbers_of"),
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("group_rows", "sort_rows"),
     "update": (
-        *("can_spread", "dense_loop", "put_together", "record_like", "rows_loop"),
+        *("can_spread", "dense_loops", "put_together", "record_like", "rows_loops"),
         *("update_all", "rows_update", "update_runs"),
     ),
 }

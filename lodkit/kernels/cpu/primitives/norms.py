@@ -73,9 +73,9 @@ def _stepped_squares(step, count, adjusts):
     return kernel
 
 
-def stepped_loop(rule, param, states, grad):
+def stepped_loops(rule, param, states, grad):
     """The loop of ``stepped_norms``, and its lanes."""
-    return _stepped_squares(rule.step, len(states), bool(rule.adjust)), LANES
+    return [(_stepped_squares(rule.step, len(states), bool(rule.adjust)), LANES)]
 
 
 def stepped_norms(rule, param, states, grad):
@@ -85,6 +85,6 @@ def stepped_norms(rule, param, states, grad):
     """
     p, *states, g = (upcast(np.ascontiguousarray(x)).reshape(1, -1) for x in (param, *states, grad))
     out = np.empty((-(-p.size // CHUNK), 2))
-    kernel, _ = stepped_loop(rule, p, states, g)
+    ((kernel, _),) = stepped_loops(rule, p, states, g)
     kernel(p.size, p, tuple(states), g.astype(p.dtype, copy=False), rule_numbers(rule, p.dtype), out)
     return tuple(map(float, out.sum(axis=0)))

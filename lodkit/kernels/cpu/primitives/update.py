@@ -38,19 +38,18 @@ def rule_numbers(rule, dtype):
     return numbers_in(dtype, rule.numbers, rule.adjust)
 
 
-def dense_loop(rule, param, states, grad, records=False):
+def dense_loops(rule, param, states, grad, records=False):
     """The loop of ``update_all`` for these arrays, and its lanes."""
     if rule.rowwise:
-        width = whole_width(matrix(param).shape[1], MOST_LANES)
-        return rowwise_dense_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), bool(rule.adjust)), width
-    kernel = dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), records)
-    return kernel, LANES
+        width, count = whole_width(matrix(param).shape[1], MOST_LANES), max(len(states) - 1, 0)
+        return [(rowwise_dense_kernel(rule.step, width, count, bool(states), bool(rule.adjust)), width)]
+    return [(dense_kernel(rule.step, len(states), 1 + rule.pairs, bool(rule.adjust), records), LANES)]
 
 
-def rows_loop(rule, param, states, grad, duplicates="merge", everywhere=False, records=False, weighted=False):
+def rows_loops(rule, param, states, grad, duplicates="merge", everywhere=False, records=False, weighted=False):
     """The loop of ``rows_update`` for these arrays, and its lanes; of rows times a scale where they are weighted."""
     kinds = duplicates, everywhere, weighted, records
-    return _choose_rows_kernel(rule, matrix(param).shape[1], len(states), *kinds)
+    return [_choose_rows_kernel(rule, matrix(param).shape[1], len(states), *kinds)]
 
 
 def can_spread(rule, param):
@@ -88,7 +87,7 @@ def update_all(rule, param, states, grad, taken=None):
         return
     arrays, chunk = [param, *states, gradient_of(param, grad)], DENSE_CHUNKS * settings.chunk_rows
     p, *states, g = map(matrix, arrays if rule.rowwise else [x.reshape(1, -1) for x in arrays])
-    kernel, _ = dense_loop(rule, p, states, g, taken is not None)
+    ((kernel, _),) = dense_loops(rule, p, states, g, taken is not None)
     taken, numbers = g if taken is None else taken.reshape(1, -1), rule_numbers(rule, compute_dtype(param.dtype))
     chunk = max(1, chunk // p.shape[1]) if rule.rowwise else chunk
     _launch(rule, kernel, p.size, p, tuple(states), g, taken, numbers, chunk)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....arrays.cuda import convert, copy_elements, memory, view
-from .update import dense_loop, update_all
+from .update import dense_loops, update_all
 
 
 def matmul(a, b, out=None, transpose=""):
@@ -38,9 +38,9 @@ def squared_norm(x):
     return memory.norm(view(x).array) ** 2
 
 
-def stepped_loop(rule, param, states, grad):
+def stepped_loops(rule, param, states, grad):
     """The loop of ``stepped_norms``, and the elements that each thread steps at once."""
-    return dense_loop(rule, param, states, grad)
+    return dense_loops(rule, param, states, grad)
 
 
 def stepped_norms(rule, param, states, grad):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arrays.cuda import View, convert, copy_elements, fill, iota, launch, view
+from ....arrays.cuda import View, convert, copy_elements, elementwise, fill, iota, launch, view
 from ....base.errors import OutputError
 from ....lod import SelectedRows
 from ....ops.shared.updates import numbers_in
@@ -54,26 +54,32 @@ def _width(rule, columns, param, grad, states):
     return width
 
 
-def dense_loop(rule, param, states, grad, records=False):
+def dense_loops(rule, param, states, grad, records=False):
     """The loop of ``update_all`` for these arrays, and the elements that each thread steps at once."""
     # Made dense, SelectedRows lie as the parameter does.
     grad = param if isinstance(grad, SelectedRows) else grad
-    if rule.rowwise:
-        width = _rowwise_width(param, grad, states)
-        kernel = rowwise_dense_kernel(rule.step, width, max(len(states) - 1, 0), bool(states), bool(rule.adjust))
-        return kernel, width
-    width = _width(rule, param.size, param, grad, states)
-    return dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.adjust), records), width
+    return [_choose_dense_kernel(rule, param, states, grad, param.size, records=records)]
 
 
-def rows_loop(rule, param, states, grad, duplicates="merge", everywhere=False, records=False, weighted=False):
-    """The loop of ``rows_update`` for sorted arrays without tiles, and the elements that each thread steps at once.
+def rows_loops(rule, param, states, grad, duplicates="merge", everywhere=False, records=False, weighted=False):
+    """The loops of ``rows_update`` for sorted arrays without tiles, and the elements that each thread steps at once.
 
     Of rows times a scale where they are weighted.
     """
     value = grad.value if isinstance(grad, SelectedRows) else grad
     flags = True, 0, True, duplicates == "merge", bool(rule.adjust), weighted
-    return _choose_rows_kernel(rule, param, states, value, flags, records)
+    listed = _choose_rows_kernel(rule, param, states, value, flags, records)
+    return [listed, _choose_idle_kernel(rule, param, states)] if everywhere else [listed]
+
+
+def _choose_dense_kernel(rule, param, states, grad, columns, **how):
+    """The kernel of all of a parameter, and the elements that each thread steps at once, a part of so many columns."""
+    if rule.rowwise:
+        width, how = _rowwise_width(param, grad, states), {"idle": how.get("idle", False)}
+        shape = width, max(len(states) - 1, 0), bool(states), bool(rule.adjust)
+        return rowwise_dense_kernel(rule.step, *shape, **how), width
+    width = _width(rule, columns, param, grad, states)
+    return dense_kernel(rule.step, width, len(states), 1 + rule.pairs, bool(rule.adjust), **how), width
 
 
 def _rowwise_width(param, value, states):
@@ -90,18 +96,41 @@ def _choose_rows_kernel(rule, param, states, value, flags, records):
     return rows_kernel(rule.step, width, len(states), 1 + rule.pairs, *flags, records), width
 
 
+def _choose_idle_kernel(rule, param, states):
+    """The kernel of the rows that a gradient does not list, and the elements that each thread steps at once."""
+    return _choose_dense_kernel(rule, param, states, param, param.columns, idle=True)
+
+
 def update_all(rule, param, states, grad, taken=None):
     """Step all of a parameter."""
     grad = view(grad)
     if param.size:
-        kernel, width = dense_loop(rule, param, states, grad, taken is not None)
-        taken = grad if taken is None else taken
-        arrays, numbers = (param, *_fill_states(param, states), grad, taken), _rule_numbers(rule, param)
-        if rule.rowwise:
-            launch(kernel, len(param) * WARP, *arrays, *numbers, param.columns, len(param))
-        else:
-            launch(kernel, param.size // width, *arrays, *numbers, param.size)
+        ((kernel, width),) = dense_loops(rule, param, states, grad, taken is not None)
+        _launch_dense(rule, kernel, width, param, states, grad, grad if taken is None else taken)
     _write_also(rule)
+
+
+def _launch_dense(rule, kernel, width, param, states, grad, taken):
+    args = param, *_fill_states(param, states), grad, taken, *_rule_numbers(rule, param), param.columns
+    if rule.rowwise:
+        launch(kernel, len(param) * WARP, *args, len(param))
+    else:
+        launch(kernel, param.size // width, *args, param.size)
+
+
+@elementwise
+def _flag_row(i, rows, height, flags):
+    row = rows[i]
+    if 0 <= row < height:
+        flags[row] = 1
+
+
+def _step_idle_rows(rule, param, states, grad):
+    """Step the rows that a gradient does not list, by a gradient of 0, which is in no memory."""
+    rows, flags = view(grad._rows), fill(param.like((len(param),), np.uint8), 0)
+    _flag_row(rows.size, rows, len(param), flags)
+    kernel, width = _choose_idle_kernel(rule, param, states)
+    _launch_dense(rule, kernel, width, param, states, param, flags)
 
 
 def _write_also(rule):
@@ -118,9 +147,11 @@ def put_together(rows, values, arrays):
 
 
 def rows_update(duplicates, everywhere=False):
-    """Make the update of the rows that a gradient lists."""
+    """Make the update of the rows that a gradient lists; ``everywhere`` of all rows, the others by a gradient of 0."""
 
     def update_rows(rule, param, states, grad, taken=None):
+        if everywhere and param.size:
+            _step_idle_rows(rule, param, states, grad)
         if not len(grad._rows) or not param.size:
             _write_also(rule)
             return
@@ -134,8 +165,8 @@ def rows_update(duplicates, everywhere=False):
 
 
 def can_spread(rule, param):
-    """Return False: to step all rows by some, the dense gradient is made."""
-    return False
+    """Return True: ``rows_update`` steps all rows of any parameter."""
+    return True
 
 
 def update_runs(rule, param, states, at, starts, order, value, duplicates="merge", scale=None, taken=None):

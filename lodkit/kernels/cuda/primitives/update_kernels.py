@@ -230,43 +230,49 @@ def rowwise_kernel(step, width, count, has_row_state, by_ids, levels, gather, me
 
 
 @functools.cache
-def rowwise_dense_kernel(step, width, count, has_row_state, adjusts=False):
-    """Kernel of a row-wise update by a dense gradient, one warp per row."""
+def rowwise_dense_kernel(step, width, count, has_row_state, adjusts=False, idle=False):
+    """Kernel of a row-wise update by a dense gradient, one warp per row; of ``idle`` rows, as ``dense_kernel``."""
     update = _row_step(step, width, count, has_row_state, adjusts)
     load, store, _ = _row_state(count, has_row_state)
 
     @cuda.jit
     def kernel(param, one, two, three, grad, taken, n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound, columns, n):
-        # The gradient is all that such a row is made of.
+        # The gradient is all that such a row is made of; an idle row is the sum of none.
         states, source, row = (one, two, three), (grad, grad, grad, grad, grad, 1), cuda.grid(1) >> 5
         numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
         while row < n:
-            number = load(states, row, simd.full(param, 1, 0))
-            number = update(param, states, row, number, source, row, row + 1, columns, numbers)
-            if cuda.threadIdx.x & (WARP - 1) == 0:
-                store(states, row, number)
+            if not (idle and taken[row]):
+                number = load(states, row, simd.full(param, 1, 0))
+                number = update(param, states, row, number, source, row, row if idle else row + 1, columns, numbers)
+                if cuda.threadIdx.x & (WARP - 1) == 0:
+                    store(states, row, number)
             row += cuda.gridsize(1) >> 5
 
     return kernel
 
 
 @functools.cache
-def dense_kernel(step, width, count, each, adjusts=False, records=False):
-    """Kernel of a dense update of ``n`` elements, ``width`` at a time."""
+def dense_kernel(step, width, count, each, adjusts=False, records=False, idle=False):
+    """Kernel of a dense update of ``n`` elements, ``width`` at a time.
+
+    Of ``idle`` rows, the gradient is 0, and ``taken`` has a flag for each row: the flagged ones stay as they are.
+    """
     (read, write), step = _states(count, width, each), device(step)
 
     @cuda.jit
-    def kernel(param, one, two, three, grad, taken, n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound, n):
+    def kernel(param, one, two, three, grad, taken, n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound, columns, n):
         states, j = (one, two, three), cuda.grid(1) * width
         numbers = n0, n1, n2, n3, n4, n5, n6, decay, keep, factor, bound
         while j < n:
-            before, g = vector.load_written(param, j, width), vector.load(grad, j, width)
-            p, g = adjusted(before, g, numbers) if adjusts else (before, g)
-            p, lanes = step(p, read(states, j), g, simd.mul(g, g), numbers)
-            vector.store(param, j, p)
-            write(states, j, lanes)
-            if records:
-                vector.store(taken, j, simd.sub(before, p))
+            if not (idle and taken[j // columns]):
+                before = vector.load_written(param, j, width)
+                g = simd.like(before, 0) if idle else vector.load(grad, j, width)
+                p, g = adjusted(before, g, numbers) if adjusts else (before, g)
+                p, lanes = step(p, read(states, j), g, simd.mul(g, g), numbers)
+                vector.store(param, j, p)
+                write(states, j, lanes)
+                if records:
+                    vector.store(taken, j, simd.sub(before, p))
             j += cuda.gridsize(1) * width
 
     return kernel
