@@ -97,7 +97,7 @@ def test_out_is_filled_or_refused(gpu):
         (gpu(np.zeros((3, 2))), "shape"),
         (gpu(np.zeros((2, 2), np.float32)), "dtype"),
         (Array(np.zeros((2, 2), order="F")), "contiguous"),
-        (x.values[:2], "overlaps input 0"),
+        (x.values[:2], "out overlaps x; pass separate memory"),
     ):
         before = to_numpy(bad).copy()
         with pytest.raises(ValueError, match=text):

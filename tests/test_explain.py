@@ -261,12 +261,15 @@ CALLS = {
     "many bags": (lambda: lodkit.embedding_bag(TABLE, MANY), 8),
     "a strided table": (lambda: lodkit.embedding_bag(WIDE[:, ::2], MANY), 12),
     "a long bag": (lambda: lodkit.embedding_bag(TABLE, LONG), 16),
+    "bags into an array": (lambda: lodkit.embedding_bag(TABLE, BAGS, out=POOLED), 9),
+    "rectified into an array": (lambda: lodkit.relu(PARAM, out=COPY), 8),
     "pooling": (lambda: lodkit.sequence_pool(LOOKED_UP, pool="max"), 5),
     "sgd": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1), 6),
     "sgd with decay": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1, weight_decay=0.1), 8),
     "sgd of clipped rows": (lambda: lodkit.sgd(PARAM, ROWS, lr=0.1, clip_value=0.1, lazy=True), 8),
     "adagrad": (lambda: lodkit.adagrad(PARAM, ROWS, MOMENT, lr=0.1), 6),
 }
+POOLED, COPY = np.empty((3, 16), np.float32), np.empty_like(PARAM)
 LOOKED_UP = BAGS.with_values(TABLE[:5].copy())
 
 

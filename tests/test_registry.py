@@ -124,7 +124,7 @@ def test_out_takes_the_result_or_is_refused_whole():
         (np.zeros((2, 2), np.float32), "dtype"),
         (np.zeros((2, 2), order="F"), "contiguous"),
         (frozen, "read-only"),
-        (x.values[:2], "overlaps input 0"),
+        (x.values[:2], "out overlaps x; pass separate memory"),
     ]:
         before = bad.copy()
         with pytest.raises(ValueError, match=text):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import device_of
+from ..arrays import device_of, refuse_overlap
 from ..arrays.checks import MAX_INT64
 from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
@@ -22,9 +22,10 @@ from ..base.tracebacks import compile_function, full, restate, shorten
 from ..lod import LoDTensor, SelectedRows
 from .contract import names_in_tests, write_call
 from .explaining import explain
+from .inputs import fits_plan, holds_recorded, is_ndarray
 from .kinds import given_back, numbers_of, unwrapped, views_kept
-from .open_tapes import call_recorded, listeners, note_update, open_tapes
-from .out import call_with_out
+from .open_tapes import call_recorded, listeners, note_update, note_written, open_tapes
+from .out import call_with_out, copy_result, fills_out
 from .tensors import call_on_copies, holds_bfloat16, holds_tensors
 from .usage import rename_attributes
 
@@ -39,6 +40,7 @@ class Missing:
 MISSING = Missing()
 MAX_PLANS = 256  # of an operator: one that takes any number of inputs has one for each number
 ON_GPU = "cuda"  # last part of the key of a plan whose arrays are on a GPU
+OUT = "out"  # and of one that fills an array
 
 
 def make_call(op):
@@ -48,10 +50,10 @@ def make_call(op):
 
         def relu(__self, x=__missing, /, *__more, out=None, **__unknown):
             try:
-                if out is None and not __state.open and not __unknown and not __more:
-                    __plan = __plans.get((type(x), ))
+                if not __state.open and not __unknown and not __more:
+                    __plan = __plans.get((type(x), ) if out is None else (type(x), "out"))
                     if __plan is not None:
-                        __result = __plan(x, )
+                        __result = __plan(x, ) if out is None else __plan(x, out)
                         return __result
                 return __slow(__op, (x, ) + __more, (), __unknown, out)
             except Exception as __error:
@@ -63,7 +65,7 @@ def make_call(op):
     every = "".join(f"{name}, " for name in names)
     given, types = every, "".join(f"type({name}), " for name in names)
     signature = [*(f"{name}=__missing" if i < op.required else f"{name}=None" for i, name in enumerate(names)), "/"]
-    signature, more, fits = [*signature, "*__more"], " + __more", ["out is None", "not __state.open", "not __unknown"]
+    signature, more, fits = [*signature, "*__more"], " + __more", ["not __state.open", "not __unknown"]
     if op.variadic:
         given = every = "".join(f"{name}, " for name in names[:-1]) + f"*{names[-1]}, "
         types, more = f"*map(type, ({every})), ", ""
@@ -85,9 +87,9 @@ def make_call(op):
         "    try:",
         f"        if {' and '.join(fits)}:",
         *tests,
-        f"            __plan = __plans.get(({types}))",
+        f"            __plan = __plans.get(({types}) if out is None else ({types}{OUT!r}))",
         "            if __plan is not None:",
-        f"                __result = __plan({given}{values})",
+        f"                __result = __plan({given}{values}) if out is None else __plan({given}{values}out)",
         *[f"                if __listeners.data: {note}"] * bool(op.updates),
         "                return __result",
         f"        return __slow(__op, ({every}){more}, ({values}), __unknown, out)",
@@ -168,7 +170,9 @@ def run_slowly(op, inputs, values, unknown, out):
     if state.open and open_tapes():
         return call_recorded(op, inputs, out, attrs)
     if out is not None:
-        return call_with_out(op, inputs, attrs, out)
+        result = call_with_out(op, inputs, attrs, out)
+        keep_plan_with_out(op, inputs, out)
+        return result
     plan, accepted = op._plans.get(types_of(op, inputs)), inputs
     if plan is None:
         if holds_tensors(inputs):
@@ -229,7 +233,25 @@ def keep_plan(op, given, accepted, launch, attrs):
     return lambda *inputs, **attrs: views_kept(given_back(launch(*inputs, **attrs), accepted, given), recorded)
 
 
-def make_plan(op, inputs, launch, on_gpu=False):
+def keep_plan_with_out(op, inputs, out):
+    """Keep the plan of calls with ``out=`` like one that has run, if all arrays are plain ones of NumPy."""
+    key = *types_of(op, inputs), OUT
+    if key in op._plans or type(out) is not np.ndarray or not all(fits_plan(x, is_ndarray) for x in inputs):
+        return
+    accepted = op._accept(inputs)
+    if all(g is a for g, a in zip(inputs, accepted, strict=True)):
+        if len(op._plans) > MAX_PLANS:
+            op._plans.clear()
+        op._plans[key] = make_plan(op, inputs, op._launcher(inputs), with_out=True)
+
+
+def run_unmatched_with_out(op, inputs, values, out):
+    """Run a call with ``out=`` whose arrays are not as its plan takes them."""
+    inputs, attrs = read_arguments(op, inputs, values)
+    return call_with_out(op, inputs, attrs, out)
+
+
+def make_plan(op, inputs, launch, on_gpu=False, with_out=False):
     """Make the function that runs a kernel for inputs of the types of these, and attributes that were tested.
 
     Of ``sequence_slice(LoDTensor, ndarray)`` it is, with the contract of the kernel for few sequences cut short::
@@ -244,6 +266,8 @@ def make_plan(op, inputs, launch, on_gpu=False):
                     return result
             result = launch(x0, x1, by=a0, wrap=a1, clip=a2, level=a3, )
             return result
+
+    A plan ``with_out`` takes an array after the attributes, which the kernel fills, or the result is copied into.
     """
     arrays: dict[int, tuple[str, str | None]] = {}
     tests, reads, plain, recorded = [], [], [f"x{i}" for i in range(len(inputs))], []
@@ -271,16 +295,28 @@ def make_plan(op, inputs, launch, on_gpu=False):
     every = "".join(f"x{i}, " for i in range(max(len(inputs), len(op.inputs) - op.variadic)))
     values = "".join(f"a{i}, " for i in range(len(op._checks)))
     keywords = "".join(f"{name}=a{i}, " for i, name in enumerate(op._checks))
-    lines = [f"def plan({every}{values}):", *reads]
+    out, unmatched = ("out", "run_unmatched_with_out") if with_out else ("", "run_unmatched")
+    tests += ["type(out) is ndarray"] * with_out
+    lines = [f"def plan({every}{values}{out}):", *reads]
     if tests:
-        lines += [f"    if not ({' and '.join(tests)}):", f"        return run_unmatched(op, ({every}), ({values}))"]
-    names = {"op": op, "launch": launch, "run_unmatched": run_unmatched, "restore_given": restore_given}
-    few = op._few.get(op._kinds_of(inputs)) if op._few and not (on_gpu or recorded) else None
+        lines += [
+            f"    if not ({' and '.join(tests)}):",
+            f"        return {unmatched}(op, ({every}), ({values}), {out})",
+        ]
+    names = {"op": op, "launch": launch, "restore_given": restore_given, "listeners": listeners}
+    names |= {x.__name__: x for x in (run_unmatched, run_unmatched_with_out, refuse_overlap, copy_result, note_written)}
+    few = op._few.get(op._kinds_of(inputs)) if op._few and not (on_gpu or recorded or with_out) else None
     if few is not None:
         lines += write_few_call(op, few, inputs, keywords)
         names |= {"launch_few": few.launch, **names_in_tests(op)}
+    if with_out:
+        read = {op._names(inputs)[i]: arrays.get(i, (f"x{i}", None))[0] for i, x in enumerate(inputs) if x is not None}
+        lines.append(f"    refuse_overlap('out', out, [{', '.join(read.values())}], {[*read]})")
+        keywords += "out=out, " * fills_out(launch)
     call, more = write_call(op, inputs, plain, {} if on_gpu else arrays, keywords)
-    lines.append(f"    result = {call}")
+    if with_out:
+        call = call if fills_out(launch) else f"copy_result(op, {call}, out)"
+    lines += [f"    result = {call}", *["    if listeners.data: note_written(out)"] * with_out]
     if recorded:
         swapped = "".join(f"{p if p[0] == 'p' else f'x{i}'}, " for i, p in enumerate(plain))
         lines.append(f"    result = restore_given(result, ({swapped}), ({every}), ({''.join(recorded)}))")
@@ -316,7 +352,7 @@ def run_unmatched(op, inputs, values, tried=None):
     """Run a call whose arrays are not as its plan takes them: on a GPU, tensors, recorded, or resized."""
     inputs, attrs = read_arguments(op, inputs, values)
     plan = op._plans.get((*types_of(op, inputs), ON_GPU))
-    if plan is not None and all(map(is_known, inputs)):
+    if plan is not None and all(fits_plan(x, known_on_gpu) for x in inputs):
         return plan(*fill_absent(op, inputs), *values)
     if holds_tensors(inputs):
         return call_with_tensors(op, inputs, attrs, values, tried)
@@ -334,23 +370,8 @@ def call_with_tensors(*call):
     return call_with_tensors(*call)
 
 
-def holds_recorded(x):
-    """Whether an input is a recorded array, or a LoDTensor or SelectedRows of one."""
-    return isinstance(numbers_of(x), RecordedArray)
-
-
 def run_unwrapped(op, inputs, attrs):
     """Run a call on the plain arrays behind recorded ones, also in LoDTensors and SelectedRows."""
     plain = tuple(map(unwrapped, inputs))
     result = op.full(*plain, **attrs)
     return views_kept(given_back(result, plain, inputs), [*map(numbers_of, inputs)])
-
-
-def is_known(x):
-    """Whether a plan for a GPU takes an input as it is."""
-    numbers = numbers_of(x)
-    if isinstance(x, LoDTensor):
-        return known_on_gpu(numbers) and (not x._lod or x._lod[-1].item(-1) == numbers.shape[0])
-    if isinstance(x, SelectedRows):
-        return known_on_gpu(x._rows) and known_on_gpu(numbers) and x._rows.shape[0] == numbers.shape[0]
-    return x is None or known_on_gpu(x)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..arrays import INTEGERS, WHOLE, check_values, is_array
+from ..arrays.recorded import RecordedArray
 from ..arrays.remedies import Wanted, conversion_of
 from ..lod import LoDTensor, RankTable, SelectedRows
 from .kinds import CONTAINERS, LISTS, Dense, accept, numbers_of, on_gpu
@@ -104,3 +107,23 @@ def _check_updated(op, names, inputs):
     for name, x in zip(names, inputs, strict=True):
         if name in op.updates and isinstance(x, LISTS):
             raise TypeError(f"{op.name}: {name} is updated in place, and a list would not be; pass an array")
+
+
+def fits_plan(x, is_taken):
+    """Whether a plan takes an input as it is: none, or an array that ``is_taken``, with all rows of its structure."""
+    numbers = numbers_of(x)
+    if isinstance(x, LoDTensor):
+        return is_taken(numbers) and (not x._lod or x._lod[-1].item(-1) == numbers.shape[0])
+    if isinstance(x, SelectedRows):
+        return is_taken(x._rows) and is_taken(numbers) and x._rows.shape[0] == numbers.shape[0]
+    return x is None or is_taken(x)
+
+
+def is_ndarray(x):
+    """Whether ``x`` is an array of NumPy, and of no class that derives from it."""
+    return type(x) is np.ndarray
+
+
+def holds_recorded(x):
+    """Whether an input is a recorded array, or a LoDTensor or SelectedRows of one."""
+    return isinstance(numbers_of(x), RecordedArray)

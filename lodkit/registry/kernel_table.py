@@ -96,7 +96,6 @@ class KernelTable(Members):
             if not skip or (device, key) not in self._own:
                 self.kernels[device, key] = Kernel(self, device, key, function, launch)
         self._plans.clear()
-        self._launchers_with_out.clear()
 
     def _kinds_of(self, inputs):
         names = ["None"] * len(self._varying)

@@ -63,7 +63,6 @@ class Members:
 
     if TYPE_CHECKING:
         _plans: dict[Any, Any]
-        _launchers_with_out: dict[tuple[type, ...], Any]
         _loaded: set[str]
         _few: dict[tuple[str, ...], Kernel]
         _own: set[tuple[str, tuple[str, ...]]]

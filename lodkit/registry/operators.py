@@ -87,7 +87,6 @@ class Op(KernelTable, PlainCall, Generic[P, R]):
         self._tests = {name: check.test for name, check in self._checks.items()}
         self._varying = [i for i, kinds in enumerate(self.inputs.values()) if len(kinds - {type(None)}) > 1]
         self.kernels, self._few, self._own, self._plans, self._shared, self._loaded = {}, {}, set(), {}, [], set()
-        self._launchers_with_out = {}
         self.gradient_rule, self.reads_outputs, self.example_function = None, False, None
         self.takes_bfloat16 = self.keeps_bfloat16 = False
         names = like if isinstance(like, tuple) else (like,) if like else self.updates
