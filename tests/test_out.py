@@ -109,7 +109,7 @@ def test_arguments_that_fit_no_plan(bag):
         lodkit.embedding_bag(TABLE, out=out)
     with pytest.raises(TypeError, match="did you mean pool='sum'"):
         lodkit.embedding_bag(TABLE, ids, pol="sum", out=out)
-    with pytest.raises(TypeError, match="out must be a plain numpy.ndarray, got str"):
+    with pytest.raises(TypeError, match="got str; of a subclass"):
         lodkit.embedding_bag(TABLE, ids, out="here")
     assert (out == 7).all()
 
@@ -122,5 +122,5 @@ def test_tapes_hear_of_what_is_filled(bag):
     with lodkit.Tape() as tape:
         loss = (lodkit.embedding_bag(weight, ids) * value).sum()
     lodkit.embedding_bag(TABLE, ids, out=value)
-    with pytest.raises(lodkit.LodkitError, match="changed|written|overwritten"):
+    with pytest.raises(lodkit.LodkitError, match=r"changed|written"):
         tape.gradient(loss, [weight])
