@@ -67,11 +67,13 @@ class Optimizer:
     states: tuple[str, ...]
     flags: dict[str, str]
     defaults: dict[str, Any]
+    _inputs: tuple[str, ...]
 
     def __init_subclass__(cls, op: str, flags: dict[str, str] | None = None, **defaults: Any) -> None:
         cls.__module__ = "lodkit.optim"
         cls.op, cls.flags, cls.defaults = OPS[op], flags or {}, defaults
-        cls.states = tuple(s for s in list(cls.op.inputs)[2:] if s not in cls.flags.values())
+        cls._inputs = tuple(cls.op.inputs)[2:]
+        cls.states = tuple(s for s in cls._inputs if s not in cls.flags.values())
 
     @surface
     @asks_for_lr
@@ -126,7 +128,7 @@ class Optimizer:
             Result of a gradient that is None, or not in the dictionary: an error, or no update of its parameter.
         """
         self._check_changed()
-        grads, plan = named(grads, [*self._states], missing), []
+        grads, plan = named(grads, self._states.keys(), missing), []
         for group in self.groups:
             attrs = self._attrs(group)
             for name, param in group["params"].items():
@@ -145,7 +147,7 @@ class Optimizer:
 
     def _step(self, param, grad, states, attrs):
         """Update a parameter and its states."""
-        arrays = [states[s] for s in self._names(states) if s in states]
+        arrays = [states[s] for s in self._inputs if s in states]
         if "touched" in states:
             states["touched"].step(self.op, param, grad, attrs)
         elif MASTER in states:
@@ -235,7 +237,7 @@ class Optimizer:
     def _names(self, group):
         """Names of the states, in the order of the operator's inputs; optional ones that are not kept are left out."""
         kept = {state for flag, state in self.flags.items() if group.get(flag) or state in group}
-        return [s for s in list(self.op.inputs)[2:] if s in self.states or s in kept]
+        return [s for s in self._inputs if s in self.states or s in kept]
 
     def _loaded(self, group, name, param, given):
         """States of a parameter from those of a ``state_dict``, as copies."""
@@ -261,6 +263,8 @@ class Optimizer:
 
     def _check_changed(self):
         """Check the groups that were changed since the last step."""
+        if len(self.groups) == len(self._checked) and all(map(Settings.are_of, self._checked, self.groups)):
+            return
         if [name for group in self.groups for name in group["params"]] != [*self._states]:
             raise LodkitError(f"groups must have the parameters {', '.join(self._states)}, as when they were made")
         for i, (group, checked) in enumerate(zip(self.groups, self._checked, strict=True)):

@@ -32,7 +32,9 @@ LAST_DIGITS = {"f": (11, -24), "V": (8, -133)}
 
 def one_number(x):
     """A float, of a number or a one-element array."""
-    return x if type(x) is float else float(np.asarray(x).reshape(-1)[0])
+    if type(x) is float:
+        return x
+    return float(x) if type(x) is int else float(np.asarray(x).reshape(-1)[0])
 
 
 def learning_rate(lr):
