@@ -7,10 +7,14 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
+from hypothesis import strategies as st
 
 import lodkit
 from lodkit import Features, LoDMismatchError, Tape
 from lodkit.jit import settings
+from lodkit.lod import key_entries
 
 rng = np.random.default_rng(0)
 
@@ -40,6 +44,35 @@ def test_every_key_is_read(seed):
         assert features.feature(key).to_list() == expected(features, key)
         part = features[3:20]
         assert part.feature(key).to_list() == expected(part, key)
+
+
+@settings_of_hypothesis(deadline=None, max_examples=60)
+@given(st.data(), st.sampled_from([1, 3, 1 << 40]), st.booleans())
+def test_entries_are_grouped_by_key(data, spread, regular):
+    """Of examples that have the same keys in one order, of keys that are close together, and of any."""
+    keys = st.lists(st.integers(-3, 3).map(lambda k: k * spread), max_size=6)
+    examples = data.draw(st.lists(keys, max_size=8))
+    examples = [examples[0]] * len(examples) if regular and examples else examples
+    flat, offsets = np.array([key for keys in examples for key in keys], np.int64), np.cumsum([0, *map(len, examples)])
+    ways = [key_entries.deal_entries(flat, offsets), key_entries.count_entries(flat)]
+    ways += [key_entries.sort_entries(flat, offsets), key_entries.group_entries(flat, offsets)]
+    for distinct, bounds, entries in filter(None, ways):
+        np.testing.assert_array_equal(distinct, np.unique(flat))
+        np.testing.assert_array_equal(entries, np.argsort(flat, kind="stable"))
+        np.testing.assert_array_equal(bounds, np.searchsorted(np.sort(flat), [*distinct, np.iinfo(np.int64).max]))
+    if regular and len(flat) and len(set(examples[0])) == len(examples[0]):
+        assert ways[0] is not None
+
+
+def test_scalars_are_read_in_any_order():
+    keys, values = np.array([5, 2**40, 5, -1, 2**40]), np.arange(10.0).reshape(5, 2)
+    features = Features([2, 0, 2, 1], keys, None, values)
+    found = lodkit.select_features(features.values, keys=keys, feature_keys=[2**40, 7, 5])
+    assert found.to_list() == [
+        [[[2.0, 3.0]], [], [], [[8.0, 9.0]]],
+        [[], [], [], []],
+        [[[0.0, 1.0]], [], [[4.0, 5.0]], []],
+    ]
 
 
 def test_many_keys_are_read():

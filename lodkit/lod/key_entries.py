@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import Numbers, Table, compile_typed, lower_bound, parallel_kernel, prange, simd
+from ..jit import Numbers, compile_typed, lower_bound, parallel_kernel, prange, simd
 from .copy_runs import as_bytes
+from .offsets import lengths_to_offsets
 
 #: Most different keys that are found by insertion; more of them NumPy sorts.
 MOST_INSERTED = 1024
+#: Keys are counted where they spread over no more numbers than so many for each entry.
+MOST_SPREAD = 4
 #: Examples that a thread copies at once.
-BLOCK = 1024
+BLOCK = 512
 
 
 def find_distinct(keys, offsets):
@@ -43,22 +46,69 @@ def _insert_keys(keys: Numbers, period: int, distinct: Numbers):
     return count
 
 
-def sort_entries(keys, distinct, offsets, rows, bounds, entries):
-    """Fill the bounds of each key, zeros before, and its entries."""
+def group_entries(keys, offsets):
+    """The different keys, the bounds of each, and the entries by key.
+
+    Of 4,096 examples of 26 keys in one order they are dealt in 0.07 ms, and counted in 0.5; where examples lack every
+    fifth key, counted in 0.17 ms and sorted in 1.5 (znver4).
+    """
+    return deal_entries(keys, offsets) or count_entries(keys) or sort_entries(keys, offsets)
+
+
+def deal_entries(keys, offsets):
+    """``group_entries`` of examples that have the same different keys in one order; None of others."""
+    examples = len(offsets) - 1
+    period = int(offsets[1]) if examples else 0
+    if not period or len(keys) != period * examples or not np.array_equal(keys[period:], keys[:-period]):
+        return None
+    order = np.argsort(keys[:period])
+    distinct, firsts = keys[order], np.arange(0, len(keys), period)
+    if not (np.array_equal(offsets[:-1], firsts) and np.all(distinct[1:] > distinct[:-1])):
+        return None
+    return distinct, np.arange(0, len(keys) + 1, examples), np.add.outer(order, firsts).reshape(-1)
+
+
+def count_entries(keys):
+    """``group_entries`` of keys that are close together; None of others."""
+    lowest, highest = (int(keys.min()), int(keys.max())) if len(keys) else (0, 0)
+    if highest - lowest >= MOST_SPREAD * len(keys):
+        return None
+    starts, entries = np.zeros(highest - lowest + 1, np.int64), np.empty(len(keys), np.int64)
+    _count_entries.code(keys, lowest, starts)
+    found = np.flatnonzero(starts)
+    bounds = lengths_to_offsets(starts[found])
+    starts[found] = bounds[:-1]
+    _place_entries.code(keys, lowest, starts, entries)
+    return found + lowest, bounds, entries
+
+
+@compile_typed
+def _count_entries(keys: Numbers, lowest: int, counts: Numbers):
+    """Count the entries of each key from the lowest on."""
+    for i in range(len(keys)):
+        counts[keys[i] - lowest] += 1
+
+
+@compile_typed
+def _place_entries(keys: Numbers, lowest: int, starts: Numbers, entries: Numbers):
+    """Put each entry behind those of its key; ``starts`` become the ends."""
+    for i in range(len(keys)):
+        entries[starts[keys[i] - lowest]] = i
+        starts[keys[i] - lowest] += 1
+
+
+def sort_entries(keys, offsets):
+    """``group_entries`` of any keys."""
+    distinct = find_distinct(keys, offsets)
     numbers, after = np.empty(len(keys), np.int64), np.zeros(len(distinct), np.int64)
-    _sort_entries.code(keys, distinct, offsets, rows, numbers, after, bounds, entries)
+    bounds, entries = np.zeros(len(distinct) + 1, np.int64), np.empty(len(keys), np.int64)
+    _sort_entries.code(keys, distinct, numbers, after, bounds, entries)
+    return distinct, bounds, entries
 
 
 @compile_typed
 def _sort_entries(
-    keys: Numbers,
-    distinct: Numbers,
-    offsets: Numbers,
-    rows: Numbers,
-    numbers: Numbers,
-    after: Numbers,
-    bounds: Numbers,
-    entries: Table,
+    keys: Numbers, distinct: Numbers, numbers: Numbers, after: Numbers, bounds: Numbers, entries: Numbers
 ):
     """Count the entries of each key, then put them in the order of keys. ``after`` is the key that came after each."""
     before = 0
@@ -71,56 +121,56 @@ def _sort_entries(
     # The end of each key; counted down, its start.
     for n in range(1, len(bounds)):
         bounds[n] += bounds[n - 1]
-    for e in range(len(offsets) - 2, -1, -1):
-        for i in range(offsets[e + 1] - 1, offsets[e] - 1, -1):
-            bounds[numbers[i]] -= 1
-            at = bounds[numbers[i]]
-            entries[at, 0], entries[at, 1], entries[at, 2] = e, rows[i], rows[i + 1]
+    for i in range(len(keys) - 1, -1, -1):
+        bounds[numbers[i]] -= 1
+        entries[bounds[numbers[i]]] = i
 
 
-def lay_out(index, wanted, examples):
+def lay_out(index, wanted):
     """Offsets of ``KeyIndex.select``, for the numbers of keys."""
-    offsets = np.empty(len(wanted) * examples + 1, np.int64)
-    _lay_out.code(wanted, index.bounds, index.entries, examples, offsets)
+    ends = index.lod[0]
+    offsets = np.empty(len(wanted) * (len(ends) - 1) + 1, np.int64)
+    _lay_out.code(wanted, index.bounds, index.entries, ends, index.rows, offsets)
     return offsets
 
 
 @compile_typed
-def _lay_out(wanted: Numbers, bounds: Numbers, entries: Table, examples: int, offsets: Numbers):
-    """Fill the offsets of ``lay_out``."""
-    at, end = 0, 0
+def _lay_out(wanted: Numbers, bounds: Numbers, entries: Numbers, ends: Numbers, rows: Numbers, offsets: Numbers):
+    """Fill the offsets of ``lay_out``. Example e has the entries from ``ends[e]`` on, and none from the next end."""
+    at, total = 0, 0
     for w in range(len(wanted)):
         number = wanted[w]
-        for i in range(bounds[number] if number >= 0 else 0, bounds[number + 1] if number >= 0 else 0):
-            entry = entries[np.uint64(i)]
-            while at <= w * examples + entry[0]:
-                offsets[np.uint64(at)] = end
-                at += 1
-            end += entry[2] - entry[1]
-        while at < (w + 1) * examples:
-            offsets[at] = end
+        i, stop = (bounds[number], bounds[number + 1]) if number >= 0 else (0, 0)
+        for e in range(1, len(ends)):
+            offsets[at] = total
             at += 1
-    offsets[len(offsets) - 1] = end
+            while i < stop and entries[i] < ends[e]:
+                total += rows[entries[i] + 1] - rows[entries[i]] if len(rows) else 1
+                i += 1
+    offsets[at] = total
 
 
 def copy_entries(index, wanted, offsets, source, out):
     """``KeyIndex.copy_rows``, for the numbers of keys."""
     if out.nbytes:
-        examples, size = len(index.lod[0]) - 1, out.nbytes // len(out)
+        size, (ends, *_) = out.nbytes // len(out), index.lod
         source, target = as_bytes(source, out.dtype), np.frombuffer(out, np.uint8)
-        _copy_entries(out.size, source, wanted, index.bounds, index.entries, offsets, examples, size, BLOCK, target)
+        arrays = source, wanted, index.bounds, index.entries, ends, index.rows, offsets
+        _copy_entries(out.size, *arrays, size, BLOCK, target)
 
 
 @parallel_kernel
-def _copy_entries(source, wanted, bounds, entries, offsets, examples, size, block, out):
+def _copy_entries(source, wanted, bounds, entries, ends, rows, offsets, size, block, out):
     """Copy the rows of a block of examples of a key, of which threads share many."""
+    examples = len(ends) - 1
     blocks = (examples + block - 1) // block
     for c in prange(len(wanted) * blocks):
-        w, first = c // blocks, c % blocks * block
+        # The rows of a block of examples stay in the cache from key to key.
+        w, first = c % len(wanted), c // len(wanted) * block
         number, row = wanted[w], offsets[w * examples + first]
         own = entries[bounds[number] : bounds[number + 1]] if number >= 0 else entries[:0]
-        start, stop = lower_bound(own[:, 0], first), lower_bound(own[:, 0], first + block)
+        start, stop = lower_bound(own, ends[first]), lower_bound(own, ends[min(first + block, examples)])
         for i in range(np.uint64(start), np.uint64(stop)):
-            count = own[i, 2] - own[i, 1]
-            simd.copy(out, row * size, source, own[i, 1] * size, count * size)
+            at, count = rows[own[i]], rows[own[i] + 1] - rows[own[i]]
+            simd.copy(out, row * size, source, at * size, count * size)
             row += count

@@ -6,6 +6,8 @@ import numpy as np
 
 from .levels import load_compiled
 
+_NONE = np.empty(0, np.int64)
+
 
 class KeyIndex:
     """Which entries each key has. Structure alone: it holds no values, and nobody writes to it.
@@ -20,22 +22,22 @@ class KeyIndex:
         The number of each key.
     bounds : array of int64
         The entries of key number n are ``entries[bounds[n]:bounds[n + 1]]``.
-    entries : array of int64 of shape (entries, 3)
-        By key, and in their order: the example of each entry, its first row, and the row behind its last. Side by side,
-        so that of 4,096 examples 26 arrays that begin 32 KB apart do not share a set of the cache: to write three such
-        arrays took 2.4 times as long (znver4).
+    entries : array of int64
+        Numbers of the entries, by key, and in their order.
     """
 
     __slots__ = ("bounds", "entries", "keys", "lod", "numbers")
 
     def __init__(self, keys, lod):
         compiled = load_compiled("key_entries")
-        distinct = compiled.find_distinct(keys, lod[0])
         self.keys, self.lod = keys, lod
+        distinct, self.bounds, self.entries = compiled.group_entries(keys, lod[0])
         self.numbers = {key: number for number, key in enumerate(distinct.tolist())}
-        self.bounds, self.entries = np.zeros(len(distinct) + 1, np.int64), np.empty((len(keys), 3), np.int64)
-        rows = lod[1] if len(lod) == 2 else np.arange(len(keys) + 1)
-        compiled.sort_entries(keys, distinct, lod[0], rows, self.bounds, self.entries)
+
+    @property
+    def rows(self):
+        """Offsets of the rows of each entry; empty where each has one row."""
+        return self.lod[1] if len(self.lod) == 2 else _NONE
 
     def is_of(self, lod):
         """Whether this is the index of values with such structure."""
@@ -54,15 +56,19 @@ class KeyIndex:
             Of ``len(keys) * examples`` sequences of rows.
         """
         numbers = np.array([self.numbers.get(key, -1) for key in keys], np.int64)
-        return numbers, load_compiled("key_entries").lay_out(self, numbers, len(self.lod[0]) - 1)
+        return numbers, load_compiled("key_entries").lay_out(self, numbers)
 
     def copy_rows(self, numbers, offsets, source, out):
-        """Copy the rows of keys as ``select`` has laid them out, of NumPy's arrays."""
+        """Copy the rows of keys as ``select`` has laid them out, of NumPy's arrays, where entries have any number."""
         load_compiled("key_entries").copy_entries(self, numbers, offsets, source, out)
+
+    def list_entries(self, numbers):
+        """The entries of keys, one key after another."""
+        bounds = self.bounds
+        return np.concatenate([_NONE, *(self.entries[bounds[n] : bounds[n + 1]] for n in numbers if n >= 0)])
 
     def list_runs(self, numbers):
         """The runs of rows of keys: start and stop of each, and the row of the result that it begins at."""
-        bounds = self.bounds
-        parts = [self.entries[bounds[n] : bounds[n + 1], 1:] for n in numbers if n >= 0]
-        starts, stops = np.concatenate([np.empty((0, 2), np.int64), *parts]).T.copy()
+        rows, entries = self.rows, self.list_entries(numbers)
+        starts, stops = (rows[entries], rows[entries + 1]) if len(rows) else (entries, entries + 1)
         return starts, stops, load_compiled().lengths_to_offsets(stops - starts)[:-1]

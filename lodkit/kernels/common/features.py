@@ -78,7 +78,8 @@ def _select(values, keys, feature_keys):
     """The index of the entries, the numbers of keys there, and the levels of the result."""
     index, feature_keys = ops.prepare_select(values, keys, feature_keys)
     if type(index) is not KeyIndex:
-        index = KeyIndex(index, values._lod)
+        # A private copy: another thread may write to the keys meanwhile.
+        index = KeyIndex(index.copy(), values._lod)
     examples, feature_keys = len(values), feature_keys.tolist()
     size_product((len(feature_keys), examples), "feature_keys * examples")
     numbers, offsets = index.select(feature_keys)
@@ -90,7 +91,10 @@ def select_features(on, values: LoDTensor, /, *, keys, feature_keys, out=None):
     index, numbers, levels = _select(values, keys, feature_keys)
     rows = values.values
     out = on.output((levels[-1].item(-1), *rows.shape[1:]), native(rows.dtype), out, rows)
-    on.features.copy_rows(index, numbers, levels[-1], rows, out)
+    if len(index.rows):
+        on.features.copy_rows(index, numbers, levels[-1], rows, out)
+    else:
+        on.take_rows(rows, index.list_entries(numbers), out)
     return LoDTensor._wrap(out, levels)
 
 
