@@ -23,8 +23,8 @@ def holds_words(schema):
 def words_of(column, visible):
     """Ids of a column's words, and the words by id; ``visible`` (or None): those that are not in null lists.
 
-    Text is encoded later, that of all chunks together: in place of ids these are places among its words, and in place
-    of words it is ``(column, visible)``.
+    Text is encoded later, that of all chunks together: in place of ids these are places among its words, which are not
+    filled in where all are visible, and in place of words it is ``(column, visible)``.
     """
     if not holds_words(column.schema):
         format = column.schema.format.decode(errors="replace")
@@ -34,7 +34,7 @@ def words_of(column, visible):
         if buffers.find_nulls(words) is not None:
             raise LoDError("the dictionary has a null; fill it first")
         return buffers.ids(column, words.count), _strings(words)
-    return np.arange(column.count), (column, visible)
+    return np.empty(column.count, np.int64) if visible is None else np.arange(column.count), (column, visible)
 
 
 def join_words(parts, words):
@@ -44,10 +44,13 @@ def join_words(parts, words):
     encoded, known = encode_words(words) or _encode_one_by_one(words)
     made = []
     for t, (column, visible), ids in zip(parts, words, encoded, strict=True):
-        if visible is not None:
+        if visible is None:
+            ids = ids.reshape(t.values.shape)
+        else:
             found, ids = ids, np.zeros(column.count, np.int64)
             ids[visible] = found
-        made.append(t.with_values(ids[t.values]))
+            ids = ids[t.values]
+        made.append(t.with_values(ids))
     return made, known
 
 
