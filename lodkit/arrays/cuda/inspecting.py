@@ -5,9 +5,11 @@ The names are those of ``lodkit/jit/inspecting.py``. A kernel is compiled as it 
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from ...jit.cache import place
+from ...jit.fingerprint import NotFingerprintable
 from . import launcher
 
 
@@ -34,8 +36,10 @@ def report_of(kernel, signature):
 def entry_of(kernel, signature):
     """Return the file of the cache that keeps the code for a signature; None where there is none."""
     *names, capability = signature
-    path = os.path.join(place() or "", launcher.name_of_entry(kernel, tuple(names), capability))
-    return path if os.path.exists(path) else None
+    with contextlib.suppress(NotFingerprintable):
+        path = os.path.join(place() or "", launcher.name_of_entry(kernel, tuple(names), capability))
+        return path if os.path.exists(path) else None
+    return None
 
 
 def text_of(kernel, signature, form):
