@@ -54,7 +54,7 @@ def core(monkeypatch):
         return b"", f"kernel {key[0].py_func.__name__}", {"registers": 8}
 
     monkeypatch.setattr(launcher, "_core", lambda: made)
-    monkeypatch.setattr(launcher, "loaded", {})
+    monkeypatch.setattr(launcher, "modules", {})
     monkeypatch.setattr(launcher, "machine_code", machine_code)
     for kept in (launcher._config, launcher._stream, launcher._is_only_gpu):
         kept.cache_clear()

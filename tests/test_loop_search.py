@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import sys
+import types
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -44,6 +46,58 @@ def _launch(on, x):
         return kernels_of_tests._choose_kernel(3)(len(y), y, y)
 
     return finish(_prepare(x)), on.fill(x, on.merge_rows)
+
+
+class Namespace(types.ModuleType):
+    """A module that makes up members, as ``torch.ops`` does."""
+
+    def __getattr__(self, name):
+        return Namespace(name)
+
+
+strange = Namespace("strange"), types.SimpleNamespace(entry=3, kernel=4, py_func=5), MagicMock()
+namespace, numbers, mock = strange
+
+
+def _launch_among_strange_values(on, x, size: int = 3):
+    kernel = njit(_prepare)
+    plain = lambda y: y  # noqa: E731  no loop: a name is set in between
+
+    @njit
+    def annotated(x: np.ndarray, y=numbers):
+        return x
+
+    return namespace.ops.aten(x), numbers.entry, mock.kernel, mock(x), on.fill(x.merge_rows, plain(kernel)), annotated
+
+
+def test_other_values_are_left_alone():
+    found = find_loops(_launch_among_strange_values, device)
+    assert [code.co_name for code in found] == ["annotated", "_double"]
+    assert not mock.mock_calls
+    nameless = types.FunctionType(_walk_in_circles.__code__, {}, "nameless")
+    assert nameless.__module__ is None and find_loops(nameless, device) == {}
+
+
+class Chosen:
+    """A class of kernels: what its methods name is found."""
+
+    def __init__(self, width):
+        self.kernel = _choose_kernel(width)
+
+    @property
+    def double(self):
+        return _double
+
+
+def _launch_by_class(on, x):
+    return Chosen(3).double(x)
+
+
+def test_methods_of_a_class_are_followed():
+    names = [code.co_qualname for code in find_loops(_launch_by_class, device)]
+    assert names == ["_choose_kernel.<locals>.kernel", "_double"]
+    reduced = lodkit.segment_reduce.select(np.ones((6, 3)), np.array([3, 3]))
+    assert "sum_kernel.kernel" in [loop.name for loop in reduced.loops()]
 
 
 def _walk_in_circles(on, x):

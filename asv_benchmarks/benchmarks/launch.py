@@ -25,7 +25,7 @@ class Launch:
         self.patches = [
             mock.patch.object(launcher, "_core", lambda: self.core),  # noqa: PT008
             mock.patch.object(launcher, "machine_code", lambda *key: (b"", "kernel", {})),  # noqa: PT008
-            mock.patch.object(launcher, "_loaded", {}),
+            mock.patch.object(launcher, "modules", {}),
         ]
         for patch in self.patches:
             patch.start()

@@ -34,6 +34,16 @@ def entry_of(function, signature):
     return cache.entry_of(signature) if isinstance(cache, DiskCache) else None
 
 
+def explain_absence():
+    """Return why a loop has no signature, and what to do."""
+    if numba.config.DISABLE_JIT:
+        return "nothing is compiled while NUMBA_DISABLE_JIT is set; start Python without it"
+    return (
+        "it is not compiled yet; call the operator once, with inputs of these types. Of loops that a function makes, "
+        "those by lodkit.jit.njit and parallel_kernel are known, not those by numba.njit"
+    )
+
+
 def text_of(function, signature, form):
     """Return assembly (``"asm"``) or LLVM's code (``"llvm"``), compiled anew: an entry of the cache has none."""
     compiled = _dispatcher(function)

@@ -279,13 +279,15 @@ def set_thread_count(n):
     parallel._set_num_threads(n)
 
 
-#: Beginning of the names of instructions -> what they read. Versions of Python have further names that begin so.
+#: Beginning of the names of instructions -> what they read, or that they set a name. Versions of Python have further
+#: names that begin so; the last one here counts.
 _READS = {
     "LOAD_GLOBAL": "global",
     "LOAD_ATTR": "attribute",
     "LOAD_METHOD": "attribute",
     "LOAD_DEREF": "closure",
     "LOAD_FAST": "local",
+    "STORE_": "store",
     "STORE_FAST_LOAD_FAST": "local",
     "LOAD_CONST": "code",
 }
@@ -293,7 +295,10 @@ _KINDS = {name: kind for begin, kind in _READS.items() for name in dis.opmap if 
 
 
 def list_reads(code):
-    """List what code reads, in order: ``("global", "np")``, ``("attribute", "sum")``, ``("code", nested code)``."""
+    """List what code reads, in order: ``("global", "np")``, ``("attribute", "sum")``, ``("code", nested code)``.
+
+    ``("store", "x")`` is in between where a name is set.
+    """
     found = ((_KINDS.get(step.opname), step.argval) for step in dis.get_instructions(code))
     # Python 3.13 reads two local names at once: an attribute is of the second.
     found = ((kind, x[-1] if kind == "local" and type(x) is tuple else x) for kind, x in found)

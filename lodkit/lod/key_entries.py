@@ -47,7 +47,7 @@ def _insert_keys(keys: Numbers, period: int, distinct: Numbers):
 
 
 def group_entries(keys, offsets):
-    """The different keys, the bounds of each, and the entries by key.
+    """Return the different keys, the bounds of each, and the entries by key.
 
     Of 4,096 examples of 26 keys in one order they are dealt in 0.07 ms, and counted in 0.5; where examples lack every
     fifth key, counted in 0.17 ms and sorted in 1.5 (znver4).
@@ -56,7 +56,7 @@ def group_entries(keys, offsets):
 
 
 def deal_entries(keys, offsets):
-    """``group_entries`` of examples that have the same different keys in one order; None of others."""
+    """Group the entries of examples that have the same different keys in one order; None for others."""
     examples = len(offsets) - 1
     period = int(offsets[1]) if examples else 0
     if not period or len(keys) != period * examples or not np.array_equal(keys[period:], keys[:-period]):
@@ -69,7 +69,7 @@ def deal_entries(keys, offsets):
 
 
 def count_entries(keys):
-    """``group_entries`` of keys that are close together; None of others."""
+    """Group entries by keys that are close together; None for others."""
     lowest, highest = (int(keys.min()), int(keys.max())) if len(keys) else (0, 0)
     if highest - lowest >= MOST_SPREAD * len(keys):
         return None
@@ -91,14 +91,14 @@ def _count_entries(keys: Numbers, lowest: int, counts: Numbers):
 
 @compile_typed
 def _place_entries(keys: Numbers, lowest: int, starts: Numbers, entries: Numbers):
-    """Put each entry behind those of its key; ``starts`` become the ends."""
+    """Put each entry behind the ones before with its key; ``starts`` become the ends."""
     for i in range(len(keys)):
         entries[starts[keys[i] - lowest]] = i
         starts[keys[i] - lowest] += 1
 
 
 def sort_entries(keys, offsets):
-    """``group_entries`` of any keys."""
+    """Group entries by any keys."""
     distinct = find_distinct(keys, offsets)
     numbers, after = np.empty(len(keys), np.int64), np.zeros(len(distinct), np.int64)
     bounds, entries = np.zeros(len(distinct) + 1, np.int64), np.empty(len(keys), np.int64)

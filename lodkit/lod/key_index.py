@@ -1,4 +1,4 @@
-"""The entries of features sorted by key: what is read of a batch once, however many of its keys are read."""
+"""The entries of features grouped by key: what is read of a batch once, however many of its keys are read."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ class Features(Batch, Conversions):
 
         Notes
         -----
-        The first read of a key sorts the entries of all, once; others take time by their own rows and the examples.
+        The first read of a key groups the entries of all, once; others take time by their own rows and the examples.
         """
         number = feature_lists.number(key, self.names, "feature")
         found = [self._select(t, [number]) for t in (self._map_keys, self._values) if t is not None]

@@ -99,7 +99,9 @@ _ELSEWHERE = {"SparseAdam": "use Adam(..., lazy=True), which updates the rows of
 
 
 def _same(known, found):
-    return known.keys() == found.keys() and all(map(operator.is_, known.values(), found.values()))
+    if not isinstance(found, dict) or known.keys() != found.keys():
+        return False
+    return all(map(operator.is_, known.values(), found.values()))
 
 
 def counted(what, number):

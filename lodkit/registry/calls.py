@@ -22,7 +22,7 @@ from ..base.tracebacks import compile_function, full, restate, shorten
 from ..lod import LoDTensor, SelectedRows
 from .contract import names_in_tests, write_call
 from .explaining import explain
-from .inputs import fits_plan, holds_recorded, is_ndarray
+from .inputs import fits_plan, holds_recorded, is_ndarray, labels_of
 from .kinds import given_back, numbers_of, unwrapped, views_kept
 from .open_tapes import call_recorded, listeners, note_update, note_written, open_tapes
 from .out import call_with_out, copy_result, fills_out
@@ -39,8 +39,8 @@ class Missing:
 
 MISSING = Missing()
 MAX_PLANS = 256  # of an operator: one that takes any number of inputs has one for each number
-ON_GPU = "cuda"  # last part of the key of a plan whose arrays are on a GPU
-OUT = "out"  # and of one that fills an array
+#: Last part of the key of a plan whose arrays are on a GPU, and of one that fills an array.
+ON_GPU, OUT = "cuda", "out"
 
 
 def make_call(op):
@@ -310,8 +310,8 @@ def make_plan(op, inputs, launch, on_gpu=False, with_out=False):
         lines += write_few_call(op, few, inputs, keywords)
         names |= {"launch_few": few.launch, **names_in_tests(op)}
     if with_out:
-        read = {op._names(inputs)[i]: arrays.get(i, (f"x{i}", None))[0] for i, x in enumerate(inputs) if x is not None}
-        lines.append(f"    refuse_overlap('out', out, [{', '.join(read.values())}], {[*read]})")
+        read = ", ".join(arrays.get(i, (f"x{i}", None))[0] for i in range(len(inputs)))
+        lines.append(f"    refuse_overlap('out', out, [{read}], {labels_of(op, inputs)})")
         keywords += "out=out, " * fills_out(launch)
     call, more = write_call(op, inputs, plain, {} if on_gpu else arrays, keywords)
     if with_out:

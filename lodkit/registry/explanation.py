@@ -11,7 +11,6 @@ import numpy as np
 from ..arrays import is_array, is_bfloat16, is_half, name_of_dtype
 from ..arrays.recorded import RecordedArray
 from ..arrays.tensors import is_cpu_tensor
-from ..base.errors import LodkitError
 from ..base.markup import box, table
 from ..lod import LoDTensor, SelectedRows
 from .desc import VarDesc, VarType
@@ -66,9 +65,9 @@ def explain_plan(op, given, inputs, kernel, attrs, few=None):
         rows += [(f"  {name}", f"{value}") for name, value in loop.facts.items()]
         rows.append(("  compiled", describe_compiled(loop)))
     if not loops:
-        rows.append(("loop", "none is compiled: functions of the arrays' library run, or structure alone is moved"))
+        rows.append(("loop", "the launcher names none: functions of the arrays' library run, or structure is moved"))
     elif len(loops) > _MOST_LOOPS:
-        rows.append(("may launch", f"{len(loops) - _MOST_LOOPS} more, which are in .loops of this explanation"))
+        rows.append(("may launch", f"{len(loops) - _MOST_LOOPS} more, in .loops of this explanation"))
     adapted = [text for name, g, x in zip(names, given, inputs, strict=True) for text in adaptions(name, g, x)]
     rows += [("adapted", text) for text in adapted or ["nothing: the kernel reads the inputs as they are"]]
     if kernel.device == "cpu":
@@ -78,31 +77,33 @@ def explain_plan(op, given, inputs, kernel, attrs, few=None):
         bound = bound if kernel.contract is None else "the kernel for few sequences shares no work"
         rows.append(("threads", f"{get_num_threads() if shared else 1}: {bound}"))
     rows.append(("reads", f"at most {sum(map(bytes_of, inputs)):,} bytes of inputs"))
-    rows.append(("writes", describe_results(op, inputs, attrs)))
+    rows.append(("writes", describe_results(op, given, inputs, attrs)))
     return Explanation(kernel, loops, rows)
 
 
-def describe_results(op, inputs, attrs):
+def describe_results(op, given, inputs, attrs):
     """Return the bytes that a call writes: of inputs that it updates, else of results, by ``infer``."""
     named = dict(zip(op._names(inputs), inputs, strict=True))
     updated = {name: named[name] for name in op.inputs if name in op.updates and named.get(name) is not None}
     if updated:
         return f"at most {sum(map(bytes_of, updated.values())):,} bytes of {', '.join(updated)}, in place"
+    # Tensors have types that the arrays in their place lack.
+    described = [g if is_cpu_tensor(numbers_of(g)) else x for g, x in zip(given, inputs, strict=True)]
     try:
-        found = op.infer(*[None if x is None else VarDesc.of(x) for x in inputs], **attrs)
-        results = list_results(found)
-        unknown = any(min(d.dims, default=0) < 0 for d in results)
-    except (LodkitError, TypeError, AttributeError):
-        return "results that are described after the call alone"
-    if unknown:
+        results = list_results(op.infer(*[None if x is None else VarDesc.of(x) for x in described], **attrs))
+    # A rule may be a user's.
+    except Exception as error:
+        return f"not known: the rule of infer raises {type(error).__name__} for these inputs"
+    if any(d.type is VarType.SELECTED_ROWS for d in results) or any(min(d.dims, default=0) < 0 for d in results):
         return "results of a size that the values of the inputs tell"
-    most = "at most " if any(d.type is VarType.SELECTED_ROWS for d in results) else ""
-    return f"{most}{sum(math.prod(d.dims) * d.dtype.itemsize for d in results):,} bytes of results"
+    return f"{sum(math.prod(d.dims) * d.dtype.itemsize for d in results):,} bytes of results"
 
 
 def list_results(found):
-    """List the descriptions of results, of tuples in tuples too."""
-    return [d for each in found for d in list_results(each)] if isinstance(found, tuple) else [found]
+    """List the descriptions of results, of tuples in tuples too; an absent one has none."""
+    if isinstance(found, tuple):
+        return [d for each in found for d in list_results(each)]
+    return [] if found is None else [found]
 
 
 def describe_compiled(loop):

@@ -63,6 +63,12 @@ def names_of(op, inputs):
     return names[: len(inputs)] + names[-1:] * (len(inputs) - len(names))
 
 
+def labels_of(op, inputs):
+    """Names of inputs, with a number for each that a variadic operator takes last."""
+    names, first = names_of(op, inputs), len(op.inputs) - 1
+    return [f"{name}[{i - first}]" if op.variadic and i >= first else name for i, name in enumerate(names)]
+
+
 def parts_of(op, inputs, attrs):
     """Names of inputs by which types are declared: those of their parts, where an operator takes several sorts."""
     return op._parts(inputs, attrs) if op._parts else names_of(op, inputs)

@@ -80,7 +80,7 @@ class Loop:
     def asm(self, signature=None):
         """Return the machine code, as assembly, for a signature that it was compiled for; the last one by default.
 
-        Of a kernel of a GPU, that is PTX.
+        The assembly of a GPU is PTX.
         """
         return self._text("asm", signature)
 
@@ -92,7 +92,7 @@ class Loop:
     def _text(self, form, signature):
         known = self._signed_functions
         if not known:
-            raise ValueError(f"{self.name} is not compiled yet; call the operator once, with inputs of these types")
+            raise ValueError(f"{self.name}: {self._compiler.explain_absence()}")
         function, last = next((each for each in known if each[1] == signature), known[-1])
         return self._compiler.text_of(function, signature or last, form)
 

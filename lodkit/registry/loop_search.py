@@ -6,63 +6,81 @@ Nothing is called. A loop that a template makes for the types of a call is known
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import types
 from collections import deque
 from typing import Any
 
-from ..jit.private_numba import list_reads
+from ..jit.private_numba import list_reads, options_of
 from .kernel import code_of
 
 #: Packages of lodkit whose functions prepare and launch loops.
 _ROOMS = "lodkit.kernels.", "lodkit.lod."
+#: Modules whose loops look for ids that are outside.
+_CHECKS = "lodkit.arrays.ids", "lodkit.arrays.cuda.ids"
 #: Names of what compiles a nested function.
 _COMPILERS = "njit", "parallel_kernel", "jit"
 
 
+@functools.lru_cache(512)
 def find_loops(function, on):
-    """Return the loops that a launcher may run on the device ``on``, nearest first: code -> what is compiled of it.
+    """Find the loops that a launcher may run on the device ``on``, nearest first: code -> what is compiled of it.
 
-    That is None for the code of a template's kernel, which is made for the types of a call.
+    The code of a kernel that a template makes for the types of a call has None.
     """
-    waiting = deque([inspect.unwrap(function)])
-    home = waiting[0].__module__.partition(".")[0]
-    seen, found = set(waiting), dict[types.CodeType, Any]()
+    launcher = inspect.unwrap(function)
+    home = (launcher.__module__ or "").partition(".")[0]
+    waiting, seen, found = deque([launcher]), {launcher}, dict[types.CodeType, Any]()
     while waiting:
         caller = waiting.popleft()
-        for value in _list_named(caller, caller.__code__, on):
-            value = _loop_within(value, on)
+        for value in _list_all(caller, on):
             if isinstance(value, types.CodeType):
                 found.setdefault(value, None)
-            elif hasattr(value, "py_func") or hasattr(value, "entry"):
-                found.setdefault(code_of(value), value)
-            elif (value := _unwrap(value)) not in seen and _launches(value, home):
-                seen.add(value)
-                waiting.append(value)
-                # The loop that a template makes is as near as the template.
-                made = [x for x in _list_named(value, value.__code__, on) if isinstance(x, types.CodeType)]
-                found.update({code: found.get(code) for code in made})
+            elif (loop := _loop_of(value, on)) is not None and _module_of(loop) not in _CHECKS:
+                found.setdefault(code_of(loop), loop)
+            for step in _functions_of(value):
+                if step not in seen and _launches(step, home):
+                    seen.add(step)
+                    waiting.append(step)
+                    # The loop that a template makes is as near as the template.
+                    made = [x for x in _list_all(step, on) if isinstance(x, types.CodeType)]
+                    found.update({code: found.get(code) for code in made})
     return found
 
 
-def _loop_within(value, on):
-    """The loop of a body for several devices, or of a function that launches one kernel; other values as they are."""
-    if hasattr(value, "loop_on"):
+def _loop_of(value, on):
+    """The loop that a value is, that of a body for several devices, or of a function that launches one; None of others.
+
+    Other values are not asked for members: that may run code of theirs.
+    """
+    if type(value).__module__.startswith("numba") and options_of(value) is not None:
+        return value
+    known = vars(value) if isinstance(value, types.FunctionType | type(find_loops)) else {}
+    if "loop_on" in known:
         return value.loop_on(on)
-    kernel = vars(value).get("kernel") if isinstance(value, types.FunctionType) else None
-    return value if kernel is None else kernel
+    return value if "entry" in known else known.get("kernel")
 
 
-def _unwrap(value):
-    """Take a function out of a cache, a partial function or a wrapper; None for what is no plain function."""
-    while isinstance(inner := getattr(value, "__wrapped__", getattr(value, "func", None)), types.FunctionType):
-        value = inner
-    return value if isinstance(value, types.FunctionType) else None
+def _module_of(loop):
+    """Name of the module of a loop."""
+    return getattr(loop, "py_func", loop).__module__
+
+
+def _functions_of(value):
+    """The functions that a value runs: itself, that within a cache or a partial function, the methods of a class."""
+    if isinstance(value, type):
+        return [x for each in vars(value).values() for x in _functions_of(getattr(each, "fget", None) or each)]
+    if isinstance(value, functools.partial):
+        return _functions_of(value.func)
+    if isinstance(value, type(find_loops)):
+        return _functions_of(value.__wrapped__)
+    return [inspect.unwrap(value)] if isinstance(value, types.FunctionType) else []
 
 
 def _launches(function, home):
     """Whether a function is of the kernels of lodkit, or of another package with a launcher."""
-    module = (function and function.__module__) or ""
+    module = function.__module__ or ""
     return module.startswith(_ROOMS) or (home != "lodkit" and module.partition(".")[0] == home)
 
 
@@ -75,22 +93,41 @@ def _closure(function):
     return values
 
 
+def _member(value, name):
+    """A member of a module, of lodkit's also one that is imported when it is asked for; None of other values."""
+    if not isinstance(value, types.ModuleType):
+        return None
+    lazy = value.__name__.startswith("lodkit.")
+    return getattr(value, name, None) if lazy else vars(value).get(name)
+
+
+@functools.lru_cache(4096)
+def _list_all(function, on):
+    """List what a function names, as ``_list_named`` does."""
+    return _list_named(function, function.__code__, on)
+
+
 def _list_named(function, code, on):
-    """Values that code names, in order, as ``name``, ``module.name`` or ``on.name``, and code that it compiles."""
+    """List the values that code names, in order, as ``name``, ``module.name`` or ``on.name``, and what it compiles."""
     scopes = {"global": function.__globals__, "closure": _closure(function)}
-    last = None
+    found, last, compiles = [], None, False
     for kind, name in list_reads(code):
         if kind == "code":
-            if getattr(last, "__name__", None) in _COMPILERS:
-                yield name
-            else:
-                yield from _list_named(function, name, on)
+            found += [name] if compiles else _list_named(function, name, on)
         elif kind == "attribute":
-            # Of modules alone: to ask other values for a member may run code.
-            last = getattr(last, name, None) if isinstance(last, types.ModuleType) else None
-            yield last
-        elif kind != "global" and name == "on":
+            last = _member(last, name)
+        elif name == "on" and kind != "global":
             last = on
-        elif name in scopes.get(kind, ()):
-            last = scopes[kind][name]
-            yield last
+        else:
+            last = scopes.get(kind, {}).get(name)
+        # Between a decorator and its function stand defaults and annotations, behind both a name is set.
+        compiles = kind not in ("code", "store") and (compiles or _compiles(last))
+        if last is not None and kind != "code":
+            found.append(last)
+    return found
+
+
+def _compiles(value):
+    """Whether a value is a decorator that compiles: one of lodkit, or of Numba."""
+    name, module = getattr(value, "__name__", None), getattr(value, "__module__", None) or ""
+    return isinstance(value, types.FunctionType) and name in _COMPILERS and module.startswith(("lodkit.", "numba"))

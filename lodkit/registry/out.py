@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import is_array, output, parts, refuse_overlap
 from ..lod import LoDTensor
+from .inputs import labels_of
 from .kinds import run_rows, unwrapped
 from .open_tapes import listeners, note_written
 from .tensors import call_on_arrays, holds_tensors
@@ -28,7 +29,7 @@ def call_with_out(op, inputs, attrs, out):
     op._check_attrs(attrs)
     op._check_needed(attrs)
     for part in parts(out):
-        refuse_overlap("out", part, inputs, op._names(inputs))
+        refuse_overlap("out", part, inputs, labels_of(op, inputs))
     target = out._values if isinstance(out, LoDTensor) else out
     if target is None:
         raise TypeError("out is a LoDTensor without values; give it some with set_values(...)")

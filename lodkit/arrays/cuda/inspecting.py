@@ -15,12 +15,12 @@ from . import launcher
 
 def functions_of(code):
     """Return the kernels that were made of some code and launched, the first one first."""
-    return [*dict.fromkeys(kernel for kernel, *_ in [*launcher.loaded] if kernel.py_func.__code__ is code)]
+    return [*dict.fromkeys(kernel for kernel, *_ in [*launcher.modules] if kernel.py_func.__code__ is code)]
 
 
 def modules_of(kernel):
-    """Return what launches of a kernel take, for each device and each signature."""
-    return [module for (launched, *_), module in [*launcher.loaded.items()] if launched is kernel]
+    """List the modules of a kernel, one for each device and signature that it was launched with."""
+    return [module for (launched, *_), module in [*launcher.modules.items()] if launched is kernel]
 
 
 def signatures_of(kernel):
@@ -40,6 +40,11 @@ def entry_of(kernel, signature):
         path = os.path.join(place() or "", launcher.name_of_entry(kernel, tuple(names), capability))
         return path if os.path.exists(path) else None
     return None
+
+
+def explain_absence():
+    """Return why a kernel has no signature, and what to do."""
+    return "it is not compiled yet; call the operator once on a GPU, with inputs of these types"
 
 
 def text_of(kernel, signature, form):

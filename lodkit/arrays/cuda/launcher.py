@@ -38,7 +38,7 @@ GENERATION = 8, 0
 _lock = threading.RLock()
 _thread = threading.local()
 #: By kernel, device and types of arguments: what launches take.
-loaded: dict[tuple, types.SimpleNamespace] = {}
+modules: dict[tuple, types.SimpleNamespace] = {}
 
 
 def device(function):
@@ -131,7 +131,7 @@ def pass_arguments(args):
 def _launch_on_device(kernel, blocks, block, args, exact):
     library, device, kinds, values = pass_arguments(args)
     key = kernel, device, *kinds
-    found = loaded.get(key) or _load(key, args)
+    found = modules.get(key) or _load(key, args)
     if not exact:
         blocks = min(blocks, found.most_blocks)
     config, stream = _config(blocks, block), _stream(library.stream(device))
@@ -185,14 +185,14 @@ def _load(key, args):
     """Load the machine code of a kernel for one device and the types of its arguments."""
     (kernel, device_id, *_), names = key, tuple(map(type_name, args))
     with _lock:
-        if key not in loaded:
+        if key not in modules:
             core = _core()
             device = core.Device(device_id)
             capability = tuple(device.compute_capability)
             code, entry, report = machine_code(kernel, names, capability)
             with current(device_id):
                 found = core.ObjectCode.from_cubin(code).get_kernel(entry)
-            loaded[key] = types.SimpleNamespace(
+            modules[key] = types.SimpleNamespace(
                 kernel=found,
                 device=device,
                 current=core.Device,
@@ -203,7 +203,7 @@ def _load(key, args):
                 capability=capability,
                 report=report,
             )
-        return loaded[key]
+        return modules[key]
 
 
 @contextlib.contextmanager

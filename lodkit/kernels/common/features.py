@@ -91,10 +91,7 @@ def select_features(on, values: LoDTensor, /, *, keys, feature_keys, out=None):
     index, numbers, levels = _select(values, keys, feature_keys)
     rows = values.values
     out = on.output((levels[-1].item(-1), *rows.shape[1:]), native(rows.dtype), out, rows)
-    if len(index.rows):
-        on.features.copy_rows(index, numbers, levels[-1], rows, out)
-    else:
-        on.take_rows(rows, index.list_entries(numbers), out)
+    on.features.copy_rows(index, numbers, levels[-1], rows, out)
     return LoDTensor._wrap(out, levels)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ....arrays.cuda import View, convert, copy_elements, elementwise, fill, iota, launch, view
@@ -125,12 +127,12 @@ def _flag_row(i, rows, height, flags):
         flags[row] = 1
 
 
-def _step_idle_rows(rule, param, states, grad):
-    """Step the rows that a gradient does not list, by a gradient of 0, which is in no memory."""
+def _prepare_idle_rows(rule, param, states, grad):
+    """Flag the rows that a gradient lists; returns what steps the others by a gradient of 0, which is in no memory."""
     rows, flags = view(grad._rows), fill(param.like((len(param),), np.uint8), 0)
     _flag_row(rows.size, rows, len(param), flags)
     kernel, width = _choose_idle_kernel(rule, param, states)
-    _launch_dense(rule, kernel, width, param, states, param, flags)
+    return functools.partial(_launch_dense, rule, kernel, width, param, states, param, flags)
 
 
 def _write_also(rule):
@@ -150,16 +152,17 @@ def rows_update(duplicates, everywhere=False):
     """Make the update of the rows that a gradient lists; ``everywhere`` of all rows, the others by a gradient of 0."""
 
     def update_rows(rule, param, states, grad, taken=None):
-        if everywhere and param.size:
-            _step_idle_rows(rule, param, states, grad)
+        before = _prepare_idle_rows(rule, param, states, grad) if everywhere and param.size else None
         if not len(grad._rows) or not param.size:
+            if before:
+                before()
             _write_also(rule)
             return
         if grad.is_merged:
             at, starts, order = runs_of(grad)
         else:
             (at, order), starts = sort_gradient(grad), None
-        update_runs(rule, param, states, at, starts, order, grad.value, duplicates, taken=taken)
+        update_runs(rule, param, states, at, starts, order, grad.value, duplicates, taken=taken, before=before)
 
     return update_rows
 
@@ -169,8 +172,10 @@ def can_spread(rule, param):
     return True
 
 
-def update_runs(rule, param, states, at, starts, order, value, duplicates="merge", scale=None, taken=None):
+def update_runs(rule, param, states, at, starts, order, value, duplicates="merge", scale=None, taken=None, before=None):
     """Step the rows ``at`` of a parameter, each by its rows of ``value``, in ``order``, times ``scale`` if any.
+
+    ``before`` is called when all memory is there that the step needs.
 
     The runs of ``order`` are those of ``starts``; those of equal ids, which are sorted in ``at``, where that is None.
     """
@@ -189,6 +194,8 @@ def update_runs(rule, param, states, at, starts, order, value, duplicates="merge
     arrays = param, *_fill_states(param, states), at, order, offsets, value, scale, taken_by, tiles, groups
     numbers = *_rule_numbers(rule, param), settings.run_rows, len(param), columns
     kernel, width = _choose_rows_kernel(rule, param, states, value, flags, taken is not None)
+    if before:
+        before()
     if rule.rowwise:
         launch(kernel, count * WARP, *arrays, *numbers, count)
     else:
