@@ -55,6 +55,11 @@ class Namespace(types.ModuleType):
         return Namespace(name)
 
 
+def _marked(x):
+    return x
+
+
+_marked.kernel, _marked.loop_on = 3, 4
 strange = Namespace("strange"), types.SimpleNamespace(entry=3, kernel=4, py_func=5), MagicMock()
 namespace, numbers, mock = strange
 
@@ -67,7 +72,14 @@ def _launch_among_strange_values(on, x, size: int = 3):
     def annotated(x: np.ndarray, y=numbers):
         return x
 
-    return namespace.ops.aten(x), numbers.entry, mock.kernel, mock(x), on.fill(x.merge_rows, plain(kernel)), annotated
+    return (
+        namespace.ops.aten(x),
+        numbers.entry,
+        mock.kernel,
+        mock(_marked(x)),
+        on.fill(x.merge_rows, plain(kernel)),
+        annotated,
+    )
 
 
 def test_other_values_are_left_alone():

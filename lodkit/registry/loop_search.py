@@ -56,10 +56,11 @@ def _loop_of(value, on):
     """
     if type(value).__module__.startswith("numba") and options_of(value) is not None:
         return value
-    known = vars(value) if isinstance(value, types.FunctionType | type(find_loops)) else {}
-    if "loop_on" in known:
-        return value.loop_on(on)
-    return value if "entry" in known else known.get("kernel")
+    if isinstance(value, type(find_loops)):
+        return value.loop_on(on) if "loop_on" in vars(value) else None
+    if isinstance(value, types.FunctionType):
+        return value if "entry" in vars(value) else _loop_of(vars(value).get("kernel"), on)
+    return None
 
 
 def _module_of(loop):
