@@ -57,7 +57,8 @@ def _loop_of(value, on):
     if type(value).__module__.startswith("numba") and options_of(value) is not None:
         return value
     if isinstance(value, type(find_loops)):
-        return value.loop_on(on) if "loop_on" in vars(value) else None
+        loop_on = vars(value).get("loop_on")
+        return None if loop_on is None else loop_on(on)
     if isinstance(value, types.FunctionType):
         return value if "entry" in vars(value) else _loop_of(vars(value).get("kernel"), on)
     return None
@@ -111,7 +112,8 @@ def _list_all(function, on):
 def _list_named(function, code, on):
     """List the values that code names, in order, as ``name``, ``module.name`` or ``on.name``, and what it compiles."""
     scopes = {"global": function.__globals__, "closure": _closure(function)}
-    found, last, compiles = [], None, False
+    found: list[Any] = []
+    last, compiles = None, False
     for kind, name in list_reads(code):
         if kind == "code":
             found += [name] if compiles else _list_named(function, name, on)
