@@ -50,7 +50,7 @@ def group_entries(keys, offsets):
     """Return the different keys, the bounds of each, and the entries by key.
 
     Of 4,096 examples of 26 keys in one order they are dealt in 0.07 ms, and counted in 0.5; where examples lack every
-    fifth key, counted in 0.17 ms and sorted in 1.5 (znver4).
+    fifth key, counted in 0.17 ms and sorted in 1.5 (znver3).
     """
     return deal_entries(keys, offsets) or count_entries(keys) or sort_entries(keys, offsets)
 
