@@ -139,3 +139,16 @@ def test_integers_where_they_belong_are_not_called_swapped():
     with pytest.raises(lodkit.NoKernelError, match="data=LoDTensor") as caught:
         lodkit.gather(table, [2, 1, 0])
     assert "swapped" not in str(caught.value)
+
+
+def test_lengths_in_a_lod_tensor_are_not_the_mistake():
+    """Each row may be a length: an error is of what is wrong, and the lengths are taken."""
+    lengths = lodkit.LoDTensor(np.array([2, 1, 0]), [[1, 2]])
+    for attrs, text in (
+        ({"max_length": -5}, "max_length = -5 is negative"),
+        ({"dtype": "nothing"}, "dtype must be one of"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            lodkit.sequence_mask(lengths, **attrs)
+    with pytest.raises(lodkit.OutputError, match="out has shape"):
+        lodkit.sequence_mask(lengths, out=np.ones(3))

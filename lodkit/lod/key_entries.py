@@ -50,7 +50,7 @@ def group_entries(keys, offsets):
     """Return the different keys, the bounds of each, and the entries by key.
 
     Of 4,096 examples of 26 keys in one order they are dealt in 0.07 ms, and counted in 0.5; where examples lack every
-    fifth key, counted in 0.17 ms and sorted in 1.5 (znver3).
+    fifth key, counted in 0.17 ms and sorted in 1.4 (znver3).
     """
     return deal_entries(keys, offsets) or count_entries(keys) or sort_entries(keys, offsets)
 
@@ -71,7 +71,7 @@ def deal_entries(keys, offsets):
 def count_entries(keys):
     """Group entries by keys that are close together; None for others."""
     lowest, highest = (int(keys.min()), int(keys.max())) if len(keys) else (0, 0)
-    if highest - lowest >= MOST_SPREAD * len(keys):
+    if highest - lowest > MOST_SPREAD * len(keys):
         return None
     starts, entries = np.zeros(highest - lowest + 1, np.int64), np.empty(len(keys), np.int64)
     _count_entries.code(keys, lowest, starts)
@@ -98,32 +98,10 @@ def _place_entries(keys: Numbers, lowest: int, starts: Numbers, entries: Numbers
 
 
 def sort_entries(keys, offsets):
-    """Group entries by any keys."""
+    """Group entries by any keys: by their numbers among the different ones, which are close together."""
     distinct = find_distinct(keys, offsets)
-    numbers, after = np.empty(len(keys), np.int64), np.zeros(len(distinct), np.int64)
-    bounds, entries = np.zeros(len(distinct) + 1, np.int64), np.empty(len(keys), np.int64)
-    _sort_entries.code(keys, distinct, numbers, after, bounds, entries)
+    _, bounds, entries = count_entries(np.searchsorted(distinct, keys))
     return distinct, bounds, entries
-
-
-@compile_typed
-def _sort_entries(
-    keys: Numbers, distinct: Numbers, numbers: Numbers, after: Numbers, bounds: Numbers, entries: Numbers
-):
-    """Count the entries of each key, then put them in the order of keys. ``after`` is the key that came after each."""
-    before = 0
-    for i in range(len(keys)):
-        number = after[before]
-        if distinct[number] != keys[i]:
-            number = after[before] = lower_bound(distinct, keys[i])
-        numbers[i] = before = number
-        bounds[number] += 1
-    # The end of each key; counted down, its start.
-    for n in range(1, len(bounds)):
-        bounds[n] += bounds[n - 1]
-    for i in range(len(keys) - 1, -1, -1):
-        bounds[numbers[i]] -= 1
-        entries[bounds[numbers[i]]] = i
 
 
 def lay_out(index, wanted):

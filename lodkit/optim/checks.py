@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-import itertools
 import math
 import operator
 from bisect import bisect_left
@@ -227,8 +226,8 @@ def named(grads, names, missing):
         there = ", ".join(names)
         raise ValueError(f"grads has {unknown!s:.400}, which are no parameters; there are {there:.1000}")
     found = {name: grads.get(name) for name in names}
-    if missing == "raise" and any(map(operator.is_, found.values(), itertools.repeat(None))):
-        absent = [name for name, grad in found.items() if grad is None]
+    absent = [name for name, grad in found.items() if grad is None]
+    if absent and missing == "raise":
         raise ValueError(
             f"grads has no gradient for {', '.join(absent)}, which would not be trained; compute it, or pass "
             'step(grads, missing="skip") to leave such parameters as they are'
@@ -255,9 +254,9 @@ def check_gradient(op, group, name, param, grad, states, attrs):
     if group["states"] == "touched" and not sparse:
         raise TypeError(f'{name}: states="touched" takes SelectedRows, a dense gradient touches every row')
     duplicates = attrs.get("duplicates", "merge")
-    # Asked last: to join the attributes takes a microsecond.
-    alone = not sparse or duplicates == "merge" or attrs.get("mask") is not None
-    if not alone and op.definition.optimizer.spreads({**op.defaults, **attrs}):
+    in_turn = sparse and duplicates != "merge" and attrs.get("mask") is None
+    # To join the attributes takes a microsecond.
+    if in_turn and op.definition.optimizer.spreads({**op.defaults, **attrs}):
         check_merged(duplicates)
     arrays = [s for s in states.values() if type(s) is not int and is_array(s)]
     if not plain:

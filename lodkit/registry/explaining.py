@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..base.errors import DTypeError, LoDError, LodkitError, NoKernelError, OutputError, ShapeMismatchError, SizeError
+from ..base.errors import DTypeError, LoDError, LodkitError, NoKernelError, ShapeMismatchError, SizeError
 from ..lod import LoDTensor, SelectedRows
 from ..lod.large import is_size, memory_error
 from .inputs import names_of
@@ -27,8 +27,7 @@ def explain(op, inputs, attrs, error):
         return None
     if isinstance(error, TypeError) and (misnamed := by_position(op, attrs)):
         return misnamed
-    refuses_out = isinstance(error, OutputError)
-    if isinstance(error, _MISTAKES) and not refuses_out and (meant := explain_mistake(op, inputs, attrs, error)):
+    if isinstance(error, _MISTAKES) and (meant := explain_mistake(op, inputs, attrs, error)):
         return meant
     if type(error) is DTypeError and _names_reduction(op, attrs, text):  # it refuses the first input
         return DTypeError(f"{op.name}: {names_of(op, inputs)[0]}: {text}")

@@ -137,11 +137,17 @@ def misfits(op, name, x):
     return name in _INTEGERS and ("float" in dtype or "complex" in dtype)
 
 
+def _holds_lengths(op, x):
+    """Whether a LoDTensor may stand for lengths: of any kind, or with whole numbers where each row is a length."""
+    whole = "lengths" in op.rowwise and np.dtype(numbers_of(x).dtype).kind in "iu"
+    return whole or LoDTensor in op.inputs["lengths"]
+
+
 def find_lengths(op, inputs, attrs):
     """Recognise lengths or offsets beside a plain array, which a LoDTensor holds together."""
     names = [*op.inputs]
     for i, (name, x) in enumerate(zip(names, inputs, strict=False)):
-        if name == "lengths" and isinstance(x, LoDTensor) and LoDTensor not in op.inputs[name]:
+        if name == "lengths" and isinstance(x, LoDTensor) and not _holds_lengths(op, x):
             return f"{name} is a LoDTensor, which has lengths; pass {name}.lengths()"
         flat = is_array(x) and not isinstance(x, CONTAINERS) and bool(getattr(x, "shape", ()))
         if not (_wants_lod(op, name) and (flat or (isinstance(x, list) and not _is_nested(x)))):
