@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import math
 import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from render_benchmarks import by_family, cpus, speedups
 

@@ -10,7 +10,6 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests"))
-sys.path.insert(0, str(pathlib.Path(__file__).parent))  # a module beside this
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))  # this checkout, not an installed copy
 
 import test_layers

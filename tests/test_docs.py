@@ -19,6 +19,8 @@ from lodkit.registry import operators
 
 DOCS = pathlib.Path(__file__).resolve().parents[1] / "docs"
 PACKAGE = pathlib.Path(lodkit.__file__).resolve().parent
+# Scripts of docs import each other, as a run of one of them does.
+sys.path.insert(0, str(DOCS))
 
 
 def script(name):
