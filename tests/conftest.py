@@ -82,6 +82,20 @@ def same_draws(request):
             value.bit_generator.state = STATES.setdefault(value, value.bit_generator.state)
 
 
+@pytest.fixture
+def forget_plans():
+    """Make the plans of reductions anew, by settings that a test has set; and at its end by those that it found."""
+
+    def forget():
+        reduce.plans.clear()
+        reduce.reductions.clear()
+        for op in (lodkit.embedding_bag, lodkit.sequence_pool):
+            op._plans.clear()
+
+    yield forget
+    forget()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def poison():
     """Fill outputs with NaN (or an unlikely integer), to expose unwritten elements."""

@@ -204,9 +204,9 @@ def test_an_id_outside_a_long_bag_raises_before_the_output_is_written(pool, smal
         lodkit.embedding_bag(TABLE[:0], lodkit.LoDTensor([0], [[1]]), pool=pool)
 
 
-def test_a_plan_holds_no_numbers(monkeypatch):
+def test_a_plan_holds_no_numbers(forget_plans):
     """A pad value may be another one at every call, or a NaN, which equals nothing."""
-    monkeypatch.setattr(reduce_module, "plans", {})
+    forget_plans()
     x = lodkit.LoDTensor(TABLE[:3], [[0, 3]])
     for pad in (0.0, 2, np.nan, 0.5, np.float32(7), np.nan):
         assert np.array_equal(lodkit.sequence_pool(x, pool="max", pad_value=pad)[0], [pad] * 6, equal_nan=True)
@@ -246,7 +246,7 @@ def test_single_ids_that_are_no_rows_are_refused(bad):
 
 @pytest.mark.jit
 @pytest.mark.parametrize("pool", some_of(["sum", "max", "logsumexp"], 3))
-def test_the_last_strip_of_columns_overlaps_the_one_before(pool, monkeypatch):
+def test_the_last_strip_of_columns_overlaps_the_one_before(pool, monkeypatch, forget_plans):
     """Seven columns in strips of four, and one by one."""
     values = np.random.default_rng(0).normal(size=(9, 7)).astype(np.float32)
     x, bags = lodkit.LoDTensor(values, [[4, 0, 5]]), lodkit.LoDTensor([8, 0, 0, 3], [[3, 0, 1]])
@@ -255,9 +255,9 @@ def test_the_last_strip_of_columns_overlaps_the_one_before(pool, monkeypatch):
     for widths in ((4, 1), (1,)):
         monkeypatch.setattr(reduce_module, "tuning", reduce_module.tuning._replace(strip_bytes=0))
         monkeypatch.setattr(reduce_module, "WIDTHS", widths)
-        monkeypatch.setattr(reduce_module, "plans", {})
+        forget_plans()
         results.append([call() for call in calls])
-        assert {plan.lanes for plan in reduce_module.plans.values()} == {widths[0]}
+        assert {plan.lanes for sizes in reduce_module.plans.values() for plan in sizes.values()} == {widths[0]}
     expected = [lodkit.sequence_pool.definition(x, pool=pool), lodkit.embedding_bag.definition(values, bags, pool=pool)]
     for strips, columns, result in zip(*results, expected, strict=True):
         np.testing.assert_array_equal(strips, columns)

@@ -28,10 +28,10 @@ def sums(columns, dtype, pool="sum"):
 
 
 @pytest.fixture
-def far(monkeypatch):
+def far(monkeypatch, forget_plans):
     """Prefetch whatever the size, and take rows whole, as large batches do."""
     monkeypatch.setattr(reduce, "tuning", tuning)
-    monkeypatch.setattr(reduce, "plans", {})
+    forget_plans()
     monkeypatch.setattr(settings, "parallel_from", 0)
     monkeypatch.setattr(settings, "near_bytes", -1)
     monkeypatch.setattr(settings, "mid_bytes", -1)
@@ -40,11 +40,11 @@ def far(monkeypatch):
 
 @pytest.mark.jit
 @pytest.mark.parametrize("cpu", some_of([*CPUS, "another"], 6))
-def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
+def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far, forget_plans):
     """And a call with each passes as few functions."""
     expected, table, bags = sums(40, np.float32), np.ones((100, 40), np.float32), lodkit.LoDTensor(IDS, [LENGTHS])
     monkeypatch.setattr(reduce, "tuning", tuning_of(cpu))
-    monkeypatch.setattr(reduce, "plans", {})
+    forget_plans()
     for mid_bytes in (-1, 1 << 60):
         monkeypatch.setattr(settings, "mid_bytes", mid_bytes)
         np.testing.assert_array_equal(sums(40, np.float32), expected)
@@ -53,7 +53,7 @@ def test_each_entry_gives_the_same_bits(cpu, monkeypatch, far):
 
 @pytest.mark.jit
 @pytest.mark.parametrize("pool", some_of(["sum", "max"], 2))
-def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch, far):
+def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch, far, forget_plans):
     numbers = rng.standard_normal(6000).astype(np.float32)
     x = lodkit.LoDTensor(numbers, [[33, 0, 64, 5000, 1, 95, 807]])
     results = []
@@ -61,7 +61,7 @@ def test_numbers_that_are_asked_for_ahead_give_the_same_bits(pool, monkeypatch, 
         for ahead, of_sums in ((0, 0), (1024, 0), (1 << 40, 0), (0, 32), (0, 1 << 40)):
             monkeypatch.setattr(flat_kernels, "tuning", Tuning(numbers_ahead=ahead, sums_ahead=of_sums))
             flat_kernels.flat_kernel.cache_clear()
-            monkeypatch.setattr(reduce, "plans", {})
+            forget_plans()
             results.append(lodkit.sequence_pool(x, pool=pool, pad_value=7))
             run = inspect.getclosurevars(flat_kernels.flat_kernel(pool).compiled.py_func).nonlocals["run"]
             used, masked = inspect.getclosurevars(getattr(run, "py_func", run)).nonlocals, of_sums * (pool == "sum")
@@ -89,26 +89,28 @@ def test_whole_rows_and_prefetches_change_no_bit(pool, columns, dtype, monkeypat
 @pytest.mark.parametrize(
     ("pool", "columns", "dtype"), [("sum", 100, "float32"), ("max", 48, "float64"), ("logsumexp", 96, "float32")]
 )
-def test_prefetches_for_several_threads_change_no_bit(pool, columns, dtype, monkeypatch, far):
+def test_prefetches_for_several_threads_change_no_bit(pool, columns, dtype, monkeypatch, far, forget_plans):
     monkeypatch.setattr(limits, "threads", 1)
     alone = sums(columns, dtype, pool)
     monkeypatch.setattr(limits, "threads", 2)
     for rows in (0, 1, 36, 1 << 40):
         monkeypatch.setattr(reduce, "tuning", tuning._replace(shared_rows_ahead=rows))
-        monkeypatch.setattr(reduce, "plans", {})
+        forget_plans()
         np.testing.assert_array_equal(sums(columns, dtype, pool), alone)
 
 
 @with_all_types
-def test_only_what_is_not_in_the_cache_is_fetched_ahead(monkeypatch, far):
+def test_only_what_is_not_in_the_cache_is_fetched_ahead(monkeypatch, far, forget_plans):
     """By the size of the table, or of the values."""
     distances = []
     for near_bytes in (15_999, 16_000):
         monkeypatch.setattr(settings, "near_bytes", near_bytes)
-        monkeypatch.setattr(reduce, "plans", {})
+        forget_plans()
         sums(40, np.float32)
         lodkit.sequence_pool(lodkit.LoDTensor(np.ones((100, 40), np.float32), [[100]]))
-        distances.append([plan.distance > 0 for plan in reduce.plans.values()])
+        distances.append(
+            [plan.distance > 0 for sizes in reduce.plans.values() for (_, reach), plan in sizes.items() if reach]
+        )
     assert distances == [[True, True], [False, False]]
 
 

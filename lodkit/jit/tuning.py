@@ -200,7 +200,14 @@ CPUS = {
     # average, but 1.2 to 1.8 by Zipf ids. Rows of 64 and 128 columns, 6 KiB ahead and not 8: 0.97 in the mean of 36
     # cells of fresh, repeated and Zipf ids, twice.
     "znver3": Tuning(
-        bytes_ahead=4 << 10, wide_bytes_ahead=6 << 10, rows_ahead=128, rows_in_order=16, far_bytes=8 << 20
+        bytes_ahead=4 << 10,
+        wide_bytes_ahead=6 << 10,
+        rows_ahead=128,
+        cached_rows_ahead=16,
+        cached_level=3,
+        mid_bytes=8 << 20,
+        rows_in_order=16,
+        far_bytes=8 << 20,
     ),
 }
 

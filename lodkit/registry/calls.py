@@ -26,6 +26,7 @@ from .inputs import fits_plan, holds_recorded, is_ndarray, labels_of
 from .kinds import given_back, numbers_of, unwrapped, views_kept
 from .open_tapes import call_recorded, listeners, note_update, note_written, open_tapes
 from .out import call_with_out, copy_result, fills_out
+from .specializing import write_specialized_call
 from .tensors import call_on_copies, holds_bfloat16, holds_tensors
 from .usage import rename_attributes
 
@@ -316,7 +317,12 @@ def make_plan(op, inputs, launch, on_gpu=False, with_out=False):
     call, more = write_call(op, inputs, plain, {} if on_gpu else arrays, keywords)
     if with_out:
         call = call if fills_out(launch) else f"copy_result(op, {call}, out)"
-    lines += [f"    result = {call}", *["    if listeners.data: note_written(out)"] * with_out]
+    specialized = []
+    if not (on_gpu or recorded):
+        specialized, of_kernel = write_specialized_call(op, inputs, arrays, out)
+        names |= of_kernel
+    lines += [*specialized, f"    {'if result is NotImplemented: ' * bool(specialized)}result = {call}"]
+    lines += ["    if listeners.data: note_written(out)"] * with_out
     if recorded:
         swapped = "".join(f"{p if p[0] == 'p' else f'x{i}'}, " for i, p in enumerate(plain))
         lines.append(f"    result = restore_given(result, ({swapped}), ({every}), ({''.join(recorded)}))")

@@ -173,13 +173,19 @@ def write_call(op, inputs, plain, arrays, keywords):
         array, lod = arrays[i]
         if lod and [*op.inputs][i] not in op.rowwise:
             given[i] = f"({array}, {plain[i]})"
-            tests += [lod, f"{array}.ndim == 1"]
-        tests.append(_write_memory_test(array, "int64"))
+            tests.append(lod)
+        tests += write_ids_tests(op, i, array, lod)
     # A launcher binds its device, which takes 0.08 us of a call.
     launch = kernel.device_module.launcher(kernel.function)
     names |= {"launch_plain": launch.func, "device": launch.args[0], **names_in_tests(op)}
     of_plain = form.format(f"launch_plain(device, {', '.join(given)}, {keywords})")
     return f"{of_plain} if {' and '.join(same + tests)} else {call}", names
+
+
+def write_ids_tests(op, i, array, lod):
+    """Return the tests of ids that launchers take as they are."""
+    of_bags = [f"{array}.ndim == 1"] if lod and [*op.inputs][i] not in op.rowwise else []
+    return [*of_bags, _write_memory_test(array, "int64")]
 
 
 def names_in_tests(op):

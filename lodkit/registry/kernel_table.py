@@ -26,7 +26,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class KernelTable(Members):
     """Kernel table of an ``Op``."""
 
-    def kernel(self, *devices: Literal["cpu", "cuda"], choose_loops: Any = None) -> Callable[[Function], Function]:
+    def kernel(
+        self, *devices: Literal["cpu", "cuda"], choose_loops: Any = None, specialize: Any = None
+    ) -> Callable[[Function], Function]:
         """Register the decorated function as the kernel for a device and its annotated kinds.
 
         Inputs of one kind need no annotation; the definition gives the defaults. Where inputs are any number,
@@ -43,6 +45,9 @@ class KernelTable(Members):
             device comes before it.
         choose_loops : callable, optional
             ``choose_loops(on, *inputs, **attrs)``: the loops that a call launches, as ``explain`` shows them.
+        specialize : callable, optional
+            ``specialize(on, *inputs, **attrs)``: a function for calls of the CPU whose arrays have the types and item
+            shapes of these, or None. It takes what ``registry/specializing.py`` says.
 
         Raises
         ------
@@ -60,6 +65,8 @@ class KernelTable(Members):
             function.__defaults__ = self.definition.__defaults__
             if choose_loops:
                 function.choose_loops = choose_loops
+            if specialize:
+                function.specialize = specialize
             if len(devices) == 1:
                 self._add_kernel(devices[0], function, function, contract)
             else:

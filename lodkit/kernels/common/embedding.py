@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ...arrays import FLOATS
 from ...lod import LoDTensor, values_of
 from ...ops import embedding as ops
+from ...ops.shared.reductions import WEIGHTED
 from ...registry import Dense, Ids
 
 
@@ -13,6 +15,20 @@ def _lookup_loops(on, table, ids, /, **attrs):
 
 def _bag_loops(on, table, ids, weights, /, *, pool, padding_idx, dtype, **attrs):
     return [on.reduce_loop(pool, table, ids._values, weights, padding_idx, ids._row_offsets(), dtype)]
+
+
+def _specialize_bags(on, table, ids, weights, /, *, pool, dtype, is_sparse):
+    takes_weights = table.dtype in FLOATS and pool in WEIGHTED
+    if weights is not None and not (takes_weights and weights.dtype is table.dtype):
+        return None
+    reduce_bags = on.specialize_reduction(table, True, weights, pool, dtype)
+
+    def reduce_weighted_bags(table, flat, offsets, weights, pad_value, padding_idx, out=None):
+        if weights.shape != flat.shape or not weights.flags.c_contiguous:
+            return NotImplemented
+        return reduce_bags(table, flat, offsets, weights, pad_value, padding_idx, out)
+
+    return reduce_bags if weights is None else reduce_weighted_bags
 
 
 @ops.lookup_table.kernel("cpu", "cuda", choose_loops=_lookup_loops)
@@ -30,7 +46,7 @@ def lookup_table_grad(on, table, ids, grad, /, *, padding_idx, is_sparse):
     return on.table_grad(table, ids, grad, padding_idx, is_sparse)
 
 
-@ops.embedding_bag.kernel("cpu", "cuda", choose_loops=_bag_loops)
+@ops.embedding_bag.kernel("cpu", "cuda", choose_loops=_bag_loops, specialize=_specialize_bags)
 def embedding_bag(
     on,
     table,

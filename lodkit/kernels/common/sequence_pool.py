@@ -11,7 +11,17 @@ def _loops(on, x, /, *, pool, level, return_index, dtype, **attrs):
     return [on.reduce_loop(reduction(pool, return_index), x._values, None, None, None, x._row_offsets(level), dtype)]
 
 
-@ops.sequence_pool.kernel("cpu", "cuda", choose_loops=_loops)
+def _specialize(on, x, /, *, pool, level, return_index, dtype):
+    if level not in (0, -1):
+        return None
+    reduce = reduction(pool, return_index, dtype)
+    if return_index:
+        return lambda values, offsets, pad, out=None: on.reduce_with_index(reduce, values, offsets, pad, out)
+    reduce_rows = on.specialize_reduction(x._values, False, None, reduce, dtype)
+    return lambda values, offsets, pad, out=None: reduce_rows(values, None, offsets, None, pad, None, out)
+
+
+@ops.sequence_pool.kernel("cpu", "cuda", choose_loops=_loops, specialize=_specialize)
 def sequence_pool(on, x: LoDTensor, /, *, pool, pad_value, level, return_index, dtype, out=None):
     reduce = reduction(pool, return_index, dtype) if return_index or pool == "average" else pool
     values, levels = x._values, x._lod

@@ -17,7 +17,7 @@ from ...ops.shared import plain
 from ..common.integers import needs_integers
 from .primitives.gather import NO_WEIGHTS, rows_to_read
 from .primitives.gradient_kernels import plain as plain_vector
-from .primitives.reduce import keep_plan, plans, reach_of, reduce_in_tiles, reduce_into
+from .primitives.reduce import plan_of, reach_of, reduce_in_tiles, reduce_into
 
 #: Tables in a compiled call, which is compiled for so many whatever their number.
 GROUP = 8
@@ -82,7 +82,7 @@ def reduce_columns(bags, padding_idx, reduce, pad_value, dtype, out):
             part = columns[first : first + step]
             if run_group(plan, few, part, padding, pad, numbers, target):
                 for k, *_ in part:
-                    finish_column(plan, bags, k, padding_idx, reduce, pad_value, out)
+                    finish_column(plan, bags, k, padding_idx, pad_value, out)
 
 
 def reduce_other_integers(bags, padding_idx, reduce, pad_value, dtype, out):
@@ -122,8 +122,8 @@ def group_columns(bags, padding_idx, reduce, dtype):
         key = kind, width, few, of_weights, padding
         group = groups.get(key)
         if group is None:
-            plan_key = kind, 2, width, reduce, dtype, of_weights, True, few, reaches[few], None
-            group = groups[key] = plans.get(plan_key) or keep_plan(plan_key), padding, few, []
+            facts = kind, 2, width, reduce, dtype, of_weights, True, None
+            group = groups[key] = plan_of(facts, few, reaches[few]), padding, few, []
         group[-1].append(column)
     return groups.values()
 
@@ -157,11 +157,11 @@ def run_group(plan, few, columns, padding, pad, numbers, out):
     return code(*args) if few else run(code, args)
 
 
-def finish_column(plan, bags, k, padding_idx, reduce, pad_value, out):
+def finish_column(plan, bags, k, padding_idx, pad_value, out):
     """Raise for an id that is no row; reduce the long segments, which the kernels leave out."""
     column = bags.columns[k]
     _, table, _, weights, _, start, *_ = column
     ids, offsets = own_ids(plain, column)
     ids_in_range(ids, len(table), bags.label(k))
-    columns = out[:, start : start + table.shape[1]]
-    reduce_in_tiles(plan, table, ids, weights, padding_idx, offsets, reduce, pad_value, columns, True)
+    weights, columns = None if weights is None else plain_vector(weights), out[:, start : start + table.shape[1]]
+    reduce_in_tiles(plan, table, ids, offsets, weights, pad_value, padding_idx, columns, True)

@@ -19,7 +19,8 @@ from .gradient_kernels import (
     row_products,
     spread,
 )
-from .reduce import NO_IDS, argreduce_rows, width_of
+from .indices import argreduce_rows
+from .reduce import NO_IDS, width_of
 
 _NO_FACTORS = {np.dtype(kind): np.empty(0, kind) for kind in ("float32", "float64")}
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -19,14 +21,15 @@ from ....jit.tuning import SHARED, tuning
 from ....lod.offsets import tiles_of
 from ....lod.packed_rows import CODE_BITS, PARAMS_BYTES, packed_columns
 from ....ops.shared.reductions import pad_of, result_dtype
-from ...common.integers import computed_type, needs_integers, reduce_integers, to_comparable
+from ....ops.shared.tables import check_padding
+from ...common.integers import computed_type, needs_integers, reduce_integers
 from . import device
 from .flat_kernels import LANES, SHORT_LANES, flat_kernel, flat_logsumexp_kernel
 from .gather import NO_WEIGHTS, rows_to_read
 from .gradient_kernels import plain, weight_sums
 from .reduce_kernels import BAD_IDS, TILE, divide_total, extreme_kernel, logsumexp_kernel, sum_kernel
 from .row_access import NO_PREFETCH, Prefetch
-from .select_kernels import argreduce_kernel, end_kernel
+from .select_kernels import end_kernel
 from .templates import fill
 
 WIDTHS = (128, 64, 32, 16, 4, 1)
@@ -50,6 +53,9 @@ class Plan:
 
     Attributes
     ----------
+    facts : tuple
+        Type, dimensions and columns of the values, the reduction, the type that was asked for and that of the weights,
+        whether rows go by ids, and the bits of packed rows.
     dtype : numpy.dtype
         Type of the result.
     total_dtype : numpy.dtype
@@ -78,11 +84,12 @@ class Plan:
     """
 
     __slots__ = (
-        *("dtype", "total_dtype", "kernel", "divisor", "distance", "near_distance"),
+        *("facts", "dtype", "total_dtype", "kernel", "divisor", "distance", "near_distance"),
         *("adapt", "converts", "copies", "code", "group_code", "pad", "flat", "takes_ends", "lanes"),
     )
 
-    def __init__(self, kind, ndim, columns, reduce, dtype, weights, gather, few, reach, bits=None):
+    def __init__(self, facts, few, reach):
+        self.facts = kind, ndim, columns, reduce, dtype, weights, gather, bits = facts
         numbers = FLOAT32 if bits else kind
         self.dtype = dtype if isinstance(dtype, np.dtype) else result_dtype(numbers, reduce, dtype)
         self.total_dtype, row_bytes = total_dtype(numbers), columns * kind.itemsize
@@ -92,8 +99,8 @@ class Plan:
             row_bytes = width * CODE_BITS[bits] // 8 + PARAMS_BYTES[bits]
         prefetch, self.distance, self.near_distance = choose_prefetch(reduce, row_bytes, gather, reach)
         converts, weighted = native(numbers) != self.dtype, weights is not None
-        facts = reduce, columns, width, gather, weighted, prefetch, converts, bits
-        self.kernel, self.divisor, self.flat = choose_kernel(*facts)
+        chosen = choose_kernel(reduce, columns, width, gather, weighted, prefetch, converts, bits)
+        self.kernel, self.divisor, self.flat = chosen
         self.adapt = flatten if self.flat else matrix
         self.converts = not bits and needs_integers(kind, self.dtype)
         self.copies = self.converts or not kind.isnative
@@ -119,15 +126,18 @@ class Plan:
         return self.code
 
 
-plans: dict[tuple, Plan] = {}
+#: The facts of calls, which hold no numbers but those of columns and dimensions -> the function that reduces these.
+reductions: dict[tuple, Callable[..., Any]] = {}
+#: The same facts -> whether the numbers of a call are few, and the caches that it exceeds -> the plan.
+plans: dict[tuple, dict[tuple, Plan]] = {}
 
 
-def keep_plan(key):
-    """Make the plan of a key, which holds no numbers but those of columns and dimensions."""
-    if len(plans) >= MAX_PLANS:
-        plans.clear()
-    plan = plans[key] = Plan(*key)
-    return plan
+def plan_of(facts, few, reach):
+    """The plan of calls of these facts and sizes."""
+    sizes = plans.setdefault(facts, {})
+    if (few, reach) not in sizes:
+        sizes[few, reach] = Plan(facts, few, reach)
+    return sizes[few, reach]
 
 
 #: A vector as a matrix of one column.
@@ -178,87 +188,105 @@ def reduce_into(
     scales : array, optional
         The column of scales of float8.
     """
-    kind, shape, gather, of_weights = values.dtype, values.shape, ids is not None, None
+    of_weights = None
     if weights is not None:
         if weights.dtype not in AS_THEY_ARE or not weights.flags.c_contiguous:
             weights = plain(weights)
         of_weights = weights.dtype
-    segments, ndim, reach = len(offsets) - 1, len(shape), None
-    # A product and a tuple of the rest of the shape take 0.2 us more.
-    if ndim == 2:
-        rows, columns = shape
-        if bits:
-            columns = packed_columns(columns, bits)
-        result_shape = segments, columns
-    elif ndim == 1:
-        (rows,), columns, result_shape = shape, 1, (segments,)
-    else:
-        rows, columns, result_shape = shape[0], math.prod(shape[1:]), (segments, *shape[1:])
-    size = (len(ids) if gather else rows) * columns
-    # Without a call of ``reach_of`` few numbers take 0.1 us less.
-    if size >= settings.fetch_from:
-        if reduce in ENDS:
-            size = segments * columns
-        reach = reach_of(values.nbytes, size, gather)
-    few = size < settings.parallel_from
-    key = kind, ndim, columns, reduce, dtype, of_weights, gather, few, reach, bits
-    plan = plans.get(key) or keep_plan(key)
-    if gather and (not rows or (unchecked and (out is not None or plan.takes_ends))):
-        ids_in_range(ids, rows)
-    if out is None:
-        make = arrays.small_output if segments * columns < LARGE_OUTPUT else arrays.output
-        out = target = make(result_shape, plan.dtype)
-    else:
-        out = target = arrays.output(result_shape, plan.dtype, out)
-    if not (segments and columns):
-        if unchecked:
+    ndim, shape = values.ndim, values.shape
+    columns = shape[1] if ndim == 2 else math.prod(shape[1:])
+    if bits:
+        columns = packed_columns(columns, bits)
+    facts = values.dtype, ndim, columns, reduce, dtype, of_weights, ids is not None, bits
+    run_facts = reductions.get(facts) or keep_reduction(facts)
+    return run_facts(values, ids, offsets, weights, pad_value, padding_idx, out, unchecked, scales)
+
+
+def keep_reduction(facts):
+    """Make the function that reduces arrays of one type and as many columns, by one reduction.
+
+    It takes the arrays and numbers of ``reduce_into``, in the order in which plans of operators give them.
+    """
+    if len(reductions) >= MAX_PLANS:
+        reductions.clear()
+        plans.clear()
+    kind, ndim, columns, reduce, _, _, gather, _ = facts
+    small, sizes, make = plan_of(facts, True, None), {}, arrays.small_output
+    total, adapt, divisor, ends, copies = small.dtype, small.adapt, small.divisor, small.takes_ends, small.copies
+
+    def reduce_arrays(
+        values, ids, offsets, weights, pad_value, padding_idx=None, out=None, unchecked=True, scales=None
+    ):
+        rows, segments = len(values), len(offsets) - 1
+        size = (segments if ends else len(ids) if gather else rows) * columns
+        plan, few = small, size < settings.parallel_from
+        if size >= settings.fetch_from or not few:
+            reach = reach_of(values.nbytes, size, gather)
+            plan = sizes.get((few, reach)) or sizes.setdefault((few, reach), plan_of(facts, few, reach))
+        if padding_idx is not None:
+            check_padding(padding_idx, rows)
+        if gather and (not rows or (unchecked and (out is not None or ends))):
             ids_in_range(ids, rows)
-        return out
-    table, places, padding = values, ids, padding_idx
-    if plan.copies or values.flags.num & ALIGNED != ALIGNED:
-        if plan.converts:
-            return reduce_integers(device, values, ids, padding_idx, offsets, reduce, pad_value, out, unchecked)
-        table, places, padding = rows_to_read(values, ids, padding_idx)
-        table = np.require(table, native(kind), "CA")
-    if plan.adapt:
-        table, target = plan.adapt(table), plan.adapt(target)
-    known, pad = plan.pad
-    if known is not pad_value:
-        pad = plan.keep_pad(pad_value)
-    factors = NO_WEIGHTS if weights is None else weights
-    if scales is not None:
-        factors = factors, scales
-    args = (
-        table,
-        places if gather else NO_IDS,
-        factors,
-        -1 if padding is None else padding,
-        offsets,
-        pad,
-        plan.divisor,
-        settings.chunk_rows,
-        settings.block_rows,
-        plan.distance,
-        plan.near_distance,
-        target,
-    )
-    code = plan.code or plan.keep_code(args)
-    state = code(*args) if few else run(code, args)
-    if state:
-        if state == BAD_IDS and unchecked:
-            ids_in_range(ids, rows)
-        reduce_in_tiles(
-            plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, bits, scales
+        shape = (segments, columns) if ndim == 2 else (segments, *values.shape[1:])
+        if out is None and segments * columns < LARGE_OUTPUT:
+            out = target = make(shape, total)
+        else:
+            out = target = arrays.output(shape, total, out)
+        if not (segments and columns):
+            if unchecked and gather:
+                ids_in_range(ids, rows)
+            return out
+        table, places, padding = values, ids, padding_idx
+        if copies or values.flags.num & ALIGNED != ALIGNED:
+            if small.converts:
+                return reduce_integers(device, values, ids, padding_idx, offsets, reduce, pad_value, out, unchecked)
+            table, places, padding = rows_to_read(values, ids, padding_idx)
+            table = np.require(table, native(kind), "CA")
+        if adapt:
+            table, target = adapt(table), adapt(out)
+        known, pad = plan.pad
+        if known is not pad_value:
+            pad = plan.keep_pad(pad_value)
+        factors, chunk, block = NO_WEIGHTS if weights is None else weights, settings.chunk_rows, settings.block_rows
+        if scales is not None:
+            factors = factors, scales
+        args = (
+            table,
+            places if gather else NO_IDS,
+            factors,
+            -1 if padding is None else padding,
+            offsets,
+            pad,
+            divisor,
+            chunk,
+            block,
+            plan.distance,
+            plan.near_distance,
+            target,
         )
-    return out
+        code = plan.code or plan.keep_code(args)
+        state = code(*args) if few else run(code, args)
+        if state:
+            if state == BAD_IDS and unchecked:
+                ids_in_range(ids, rows)
+            reduce_in_tiles(plan, values, ids, offsets, weights, pad_value, padding_idx, out, unchecked, scales)
+        return out
+
+    reductions[facts] = reduce_arrays
+    return reduce_arrays
 
 
-def reduce_in_tiles(
-    plan, values, ids, weights, padding_idx, offsets, reduce, pad_value, out, unchecked, bits=None, scales=None
-):
+def specialize_reduction(values, gather, weights, reduce, dtype):
+    """The function that reduces arrays of the types and item shapes of these (``keep_reduction``)."""
+    of_weights = None if weights is None else weights.dtype
+    facts = values.dtype, values.ndim, math.prod(values.shape[1:]), reduce, dtype, of_weights, gather, None
+    return reductions.get(facts) or keep_reduction(facts)
+
+
+def reduce_in_tiles(plan, values, ids, offsets, weights, pad_value, padding_idx, out, unchecked, scales=None):
     """Reduce long segments into their rows of ``out``: tiles, in double precision, and then the results of tiles."""
-    limit, dtype = TILE * settings.chunk_rows, plan.total_dtype
-    long = np.flatnonzero(np.diff(offsets) > limit)
+    limit, dtype, facts = TILE * settings.chunk_rows, plan.total_dtype, plan.facts
+    long, reduce = np.flatnonzero(np.diff(offsets) > limit), facts[3]
     if not len(long):
         # Only an id was outside, and another thread has mended it.
         return
@@ -267,7 +295,9 @@ def reduce_in_tiles(
     offsets = np.unique(np.concatenate([starts, offsets[long + 1]]))
     at, (tiles, tile_offsets) = np.searchsorted(offsets, starts), tiles_of(offsets, limit)
     inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
-    partial = reduce_into(values, ids, weights, padding_idx, tiles, inner, 0, None, dtype, unchecked, bits, scales)
+    tile_facts = *facts[:3], inner, dtype, *facts[5:]
+    reduce_tiles = reductions.get(tile_facts) or keep_reduction(tile_facts)
+    partial = reduce_tiles(values, ids, tiles, weights, 0, padding_idx, None, unchecked, scales)
     if not divisor:
         out[long] = reduce_into(partial, None, None, None, tile_offsets, inner, pad_value, None, plan.dtype)[at]
         return
@@ -362,7 +392,7 @@ def reduce_loop(reduce, values, ids, weights, padding_idx, offsets, dtype=None):
     few, reach = size < settings.parallel_from, reach_of(values.nbytes, size, gather)
     of_weights = None if weights is None else weights.dtype
     kind = computed_type(values.dtype, dtype)
-    plan = Plan(kind, values.ndim, columns, reduce, dtype, of_weights, gather, few, reach)
+    plan = Plan((kind, values.ndim, columns, reduce, dtype, of_weights, gather, None), few, reach)
     again = f" and {plan.near_distance}" if plan.near_distance else ""
     ahead = f"{plan.distance}{again} rows ahead" if plan.distance else "none: the rows are few, or in the cache"
     if plan.flat:
@@ -372,21 +402,3 @@ def reduce_loop(reduce, values, ids, weights, padding_idx, offsets, dtype=None):
     tiles = f"of {limit} rows" if long else "none: no segment is that long"
     lanes = f"{SHORT_LANES}, of long segments {LANES}" if plan.flat else plan.lanes
     return plan.kernel, {"lanes": lanes, "prefetch": ahead, "tiles": tiles}
-
-
-def reduce_with_index(reduce, values, offsets, pad_value, out=None):
-    """The maximum or minimum of every segment, as ``reduce_into`` gives it, and its first row: two arrays."""
-    out = reduce_into(values, None, None, None, offsets, reduce, pad_value, out)
-    return out, argreduce_rows(reduce, values, None, None, offsets, out.shape)
-
-
-def argreduce_rows(reduce, values, ids, padding_idx, offsets, shape):
-    """Position (in ids, or in the rows) of the first extreme of every segment and column; -1 for an empty one."""
-    values, ids, padding_idx = rows_to_read(values, ids, padding_idx)
-    values = matrix(to_comparable(device, upcast(values), reduce))
-    index = np.empty((len(offsets) - 1, values.shape[1]), np.int64)
-    padding = -1 if padding_idx is None else padding_idx
-    ids = NO_IDS if ids is None else ids
-    if index.size:
-        argreduce_kernel(reduce)(values.size, values, ids, padding, offsets, settings.chunk_rows, index)
-    return index.reshape(shape)

@@ -1,0 +1,81 @@
+"""Kernels specialized to the types and item shapes of a call's arrays: what plans call first.
+
+A kernel offers it: ``specialize(on, *inputs, **attrs)`` names the inputs that such calls have, and the attributes that
+are settled with it. It gives a function or None. The function gets the inputs of a call, of a LoDTensor its values and
+the offsets of its one level, the other attributes, and ``out`` where there is one. Where it returns ``NotImplemented``,
+the kernel itself runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+from ..lod import LoDTensor
+from .contract import names_in_tests, write_ids_tests
+
+MAX_SPECIALIZED = 256  # of a plan: one that sees ever other item shapes makes them anew
+
+
+def write_specialized_call(op, inputs, arrays, out):
+    """Return the lines of a plan that call a specialized kernel, and their names; none where there is no such kernel.
+
+    Of ``embedding_bag(ndarray, LoDTensor)``::
+
+        result = NotImplemented
+        if x0.ndim and len(lod1) == 1 and v1.ndim == 1 and v1.dtype is int64_dtype and v1.flags.c_contiguous:
+            key = x0.dtype, x0.shape[1:], a0, a4, a3,
+            run = specialized.get(key) or keep_specialized(key, (x0, x1, x2, ), (a0, a4, a3, ))
+            result = run(x0, v1, lod1[0], x2, a1, a2, )
+
+    ``arrays`` are what the plan calls NumPy's arrays of the inputs, by position, and the levels of those that have
+    some; ``out`` what it calls the array to fill, or "".
+    """
+    kernel = op._find("cpu", op._kinds_of(inputs))
+    specialize, ids = getattr(kernel.function, "specialize", None), getattr(kernel.launch, "ids", ())
+    if specialize is None:
+        return [], {}
+    _, *parameters = inspect.signature(specialize).parameters.values()
+    settled = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    count, attrs = len(parameters) - len(settled), [*op._checks]
+    tests, key, given = [], [], []
+    kinds = [*op.inputs.values()]
+    for i, x in enumerate(inputs):
+        # A LoDTensor where an array may be too, as of weights, the kernel itself takes.
+        either = isinstance(x, LoDTensor) and i not in ids and kinds[i] != {LoDTensor}
+        if x is not None and (i >= count or i not in arrays or either):
+            return [], {}
+    for i in range(count):
+        if i not in arrays:
+            given.append(f"x{i}")
+            continue
+        array, lod = arrays[i]
+        tests += [f"len({lod}) == 1"] * bool(lod)
+        tests += write_ids_tests(op, i, array, lod) if i in ids else [f"{array}.ndim"]
+        key += [] if i in ids else [f"{array}.dtype", f"{array}.shape[1:]"]
+        given += [array, *[f"{lod}[0]"] * bool(lod)]
+    chosen = "".join(f"a{attrs.index(name)}, " for name in settled)
+    others = "".join(f"a{j}, " for j, name in enumerate(attrs) if name not in settled)
+    every = "".join(f"x{i}, " for i in range(count))
+    lines = [
+        "    result = NotImplemented",
+        f"    if {' and '.join(tests)}:",
+        f"        key = {', '.join(key)}, {chosen}",
+        f"        run = specialized.get(key) or keep_specialized(key, ({every}), ({chosen}))",
+        f"        result = run({', '.join(given)}, {others}{out})",
+    ]
+    specialized: dict[tuple, object] = {}
+
+    def keep_specialized(key, inputs, values):
+        """Specialize the kernel for a call."""
+        run = specialize(kernel.device_module, *inputs, **dict(zip(settled, values, strict=True))) or decline
+        if len(specialized) >= MAX_SPECIALIZED:
+            specialized.clear()
+        specialized[key] = run
+        return run
+
+    return lines, {"specialized": specialized, "keep_specialized": keep_specialized, **names_in_tests(op)}
+
+
+def decline(*call):
+    """Leave a call to the kernel for all calls."""
+    return NotImplemented
