@@ -14,13 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import device_of, refuse_overlap
-from ..arrays.checks import MAX_INT64
 from ..arrays.devices import know_type, known_on_gpu
 from ..arrays.recorded import RecordedArray, plain_view, state
 from ..base.errors import DTypeError, OutputError
 from ..base.tracebacks import compile_function, full, restate, shorten
 from ..lod import LoDTensor, SelectedRows
-from .contract import names_in_tests, write_call
+from .contract import misfits_of, names_in_tests, write_call
 from .explaining import explain
 from .inputs import fits_plan, holds_recorded, is_ndarray, labels_of
 from .kinds import given_back, numbers_of, unwrapped, views_kept
@@ -78,7 +77,7 @@ def make_call(op):
         space[f"__test{i}"], space[f"__default{i}"] = op._checks[name].test, op.defaults.get(name, MISSING)
         if name not in op.defaults:
             fits.append(f"{name} is not __missing")
-        misfits = [*[f"{name} is not __default{i}"] * (name in op.defaults), *misfits_of(name, op._checks[name].test)]
+        misfits = [*[f"{name} is not __default{i}"] * (name in op.defaults), *misfits_of(name, op._checks[name])]
         misfits.append(f"not __test{i}({name})")
         tests.append(f"            if {' and '.join(misfits)}: {name} = __settle({name!r}, {name})")
     values, note = "".join(f"{name}, " for name in attrs), f"__note(__op, ({every}))"
@@ -112,16 +111,6 @@ def make_call(op):
     space |= {"__listeners": listeners, "__note": note_update, "__restate": restate}
     space |= {"__DTypeError": DTypeError, "__in_float32": run_in_float32}
     return compile_function(op.name, op.name, lines, space)
-
-
-def misfits_of(name, test):
-    """Conditions without which an attribute passes its test, by its type: numbers and flags need no call of that."""
-    if test(0.5):
-        yield f"type({name}) is not float"
-    if test(3) and test(MAX_INT64):
-        yield f"(type({name}) is not int or not {-MAX_INT64} <= {name} <= {MAX_INT64})"
-    if test(True) and test(False):
-        yield f"{name} is not True and {name} is not False"
 
 
 def read_arguments(op, inputs, values, unknown=()):

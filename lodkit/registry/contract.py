@@ -1,4 +1,4 @@
-"""The contract of a kernel: what a plan tests inline before it calls it.
+"""What calls test inline: attributes by their types, and the contract of a kernel before a plan calls it.
 
 Annotations of a kernel for few sequences, which plans and copies in one compiled call, say it: ``x: FewSequences``,
 ``mask: Flags``, ``level: Literal[0, -1]``. Calls that do not keep it run the kernel of all calls of these kinds. That
@@ -15,6 +15,7 @@ import typing
 import numpy as np
 
 from ..arrays import COMPUTED
+from ..arrays.checks import MAX_INT64
 from ..base.tracebacks import compile_function
 from ..lod import LoDTensor, check_bag
 from .kinds import Dense, keep_structure
@@ -26,6 +27,19 @@ FewRows = typing.Annotated[Dense, "few"]
 #: Ids, which the kernel gets as NumPy's C-contiguous int64, or a View on a GPU, their range unchecked. Those of a
 #: LoDTensor are one a row, and the kernel gets (ids, LoDTensor).
 Ids = typing.Annotated[Dense, "ids"]
+
+
+def misfits_of(name, check):
+    """Conditions without which an attribute passes its test: numbers, flags and words need no call of that."""
+    test, words = check.test, tuple(x for x in check.choices or () if type(x) is str)
+    if test(0.5):
+        yield f"type({name}) is not float"
+    if test(3) and test(MAX_INT64):
+        yield f"(type({name}) is not int or not {-MAX_INT64} <= {name} <= {MAX_INT64})"
+    if words:
+        yield f"(type({name}) is not str or {name} not in {words})"
+    if test(True) and test(False):
+        yield f"{name} is not True and {name} is not False"
 
 
 class Contract:

@@ -40,8 +40,8 @@ def write_specialized_call(op, inputs, arrays, out):
     tests, key, given = [], [], []
     kinds = [*op.inputs.values()]
     for i, x in enumerate(inputs):
-        # A LoDTensor where an array may be too, as of weights, the kernel itself takes.
-        either = isinstance(x, LoDTensor) and i not in ids and kinds[i] != {LoDTensor}
+        # A LoDTensor where an array may be too, the kernel itself takes.
+        either = isinstance(x, LoDTensor) and kinds[i] != {LoDTensor}
         if x is not None and (i >= count or i not in arrays or either):
             return [], {}
     for i in range(count):

@@ -223,7 +223,7 @@ def keep_reduction(facts):
         if size >= settings.fetch_from or not few:
             reach = reach_of(values.nbytes, size, gather)
             plan = sizes.get((few, reach)) or sizes.setdefault((few, reach), plan_of(facts, few, reach))
-        if padding_idx is not None:
+        if padding_idx is not None and not 0 <= padding_idx < rows:
             check_padding(padding_idx, rows)
         if gather and (not rows or (unchecked and (out is not None or ends))):
             ids_in_range(ids, rows)
