@@ -14,7 +14,8 @@ import lodkit
 from lodkit import LoDTensor
 from lodkit.jit import njit, parallel_kernel, prange
 from lodkit.jit.inspecting import functions_of
-from lodkit.kernels.cpu.primitives import device
+from lodkit.kernels.cpu import segments
+from lodkit.kernels.cpu.primitives import device, gather, reduce
 from lodkit.registry.kernel import code_of
 from lodkit.registry.loop_search import find_loops
 
@@ -142,3 +143,34 @@ def test_a_loop_of_a_template_has_the_functions_that_were_made():
     assert kernel.loop.signatures and "define" in kernel.llvm()
     assert "which may launch _kernel.kernel" in repr(kernel)
     assert lodkit.relu.select(np.ones(3)).template is None and lodkit.relu.select(np.ones(3)).loop is None
+
+
+ROWS = np.arange(12, dtype=np.float32).reshape(6, 2)
+NUMBERS, UNSORTED = ROWS[:, 0].copy(), np.array([2, 0, 1, 1, 0, 2])
+CALLS = {
+    "sums": (lodkit.segment_reduce, (ROWS, np.array([2, 4])), {}),
+    "maxima": (lodkit.segment_reduce, (ROWS, np.array([2, 4])), {"reduce": "max"}),
+    "sums of numbers": (lodkit.segment_reduce, (NUMBERS, np.array([2, 4])), {}),
+    "numbers that are scattered": (lodkit.segment_reduce, (NUMBERS, UNSORTED), {"by": "unsorted_ids"}),
+    "counted segments": (lodkit.segment_reduce, (NUMBERS, UNSORTED), {"by": "unsorted_ids", "reduce": "mean"}),
+    "rows that are sorted": (lodkit.segment_reduce, (ROWS, UNSORTED), {"by": "unsorted_ids", "reduce": "mean"}),
+    "bags": (lodkit.embedding_bag, (ROWS, LoDTensor(UNSORTED, [[2, 4]])), {"pool": "max"}),
+    "pools": (lodkit.sequence_pool, (LoDTensor(ROWS, [[2, 4]]),), {"pool": "logsumexp"}),
+    "rows": (lodkit.gather, (ROWS, UNSORTED), {}),
+    "columns": (lodkit.gather, (ROWS, UNSORTED % 2), {"axis": 1}),
+    "rows of a batch": (lodkit.batch_gather, (ROWS[None], UNSORTED), {}),
+    "look-ups": (lodkit.lookup_table, (ROWS, UNSORTED), {}),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_loops_that_templates_choose_are_those_that_run(call, monkeypatch, forget_plans):
+    (op, inputs, attrs), ran = CALLS[call], []
+    said = [loop.function for loop in op.explain(*inputs, **attrs).loops]
+    for module, name in ((reduce, "choose_kernel"), (gather, "choose_gather"), (segments, "_kernel")):
+        choose = getattr(module, name)
+        note = functools.partial(lambda choose, *given: ran.append(choose(*given)) or ran[-1], choose)
+        monkeypatch.setattr(module, name, note)
+    forget_plans()
+    op(*inputs, **attrs)
+    assert said == [found[0] if isinstance(found, tuple) else found for found in ran]

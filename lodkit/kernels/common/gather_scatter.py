@@ -8,7 +8,16 @@ from ...registry import Dense
 from .embedding import lookup_table_grad
 
 
-@ops.gather.kernel("cpu", "cuda")
+def _gather_loops(on, data, ids, /, *, axis, wrap, match_outer, is_sparse):
+    data, _, axis, numbers = ops.prepare_gather(on, data, ids, axis, wrap, match_outer)
+    return [on.gather_loop(*_source(on, data, numbers, axis, match_outer))]
+
+
+def _batch_loops(on, data, ids, /, *, match_outer):
+    return _gather_loops(on, data, ids, axis=1, wrap=False, match_outer=match_outer, is_sparse=True)
+
+
+@ops.gather.kernel("cpu", "cuda", choose_loops=_gather_loops)
 def gather(on, data, ids: Dense | LoDTensor, /, *, axis, wrap, match_outer, is_sparse, out=None):
     data, dtype, axis, numbers = ops.prepare_gather(on, data, ids, axis, wrap, match_outer)
     if axis:
@@ -18,17 +27,24 @@ def gather(on, data, ids: Dense | LoDTensor, /, *, axis, wrap, match_outer, is_s
     return ops.wrap_like_ids(out, ids)
 
 
-@ops.batch_gather.kernel("cpu", "cuda")
+@ops.batch_gather.kernel("cpu", "cuda", choose_loops=_batch_loops)
 def batch_gather(on, data, ids, /, *, match_outer, out=None):
     data, dtype, axis, numbers = ops.prepare_gather(on, data, ids, 1, False, match_outer)
     return _gather_along(on, data, numbers, dtype, axis, match_outer, out)
 
 
-def _gather_along(on, data, ids, dtype, axis, match_outer, out):
+def _source(on, data, ids, axis, match_outer):
+    """The rows that a gather reads, and those of them that it takes."""
+    if not axis:
+        return data, ids
     rows = on.gather_scatter.source_rows(data.shape, ids, axis, match_outer)
+    return data.reshape(*ops.as_rows(data.shape, axis)), rows
+
+
+def _gather_along(on, data, ids, dtype, axis, match_outer, out):
+    source, rows = _source(on, data, ids, axis, match_outer)
     out = on.output(ops.gathered_shape(data.shape, ids.shape, axis, match_outer), dtype, out, data)
-    source, target = data.reshape(*ops.as_rows(data.shape, axis)), out.reshape(len(rows), *data.shape[axis + 1 :])
-    on.gather(source, rows, None, target)
+    on.gather(source, rows, None, out.reshape(len(rows), *data.shape[axis + 1 :]))
     return out
 
 

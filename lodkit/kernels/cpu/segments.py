@@ -54,6 +54,20 @@ def _start(reduce, dtype):
     return REDUCERS[reduce].start
 
 
+def scatter_loop(data, reduce, pad_value, dtype):
+    """The loop of ``scatter``, and what was chosen for these numbers."""
+    *_, counts = _prepare(data, reduce, pad_value, result_dtype(data.dtype, reduce, dtype))
+    return _kernel(reduce, counts), {"empty segments": "counted" if counts else "as their pad value"}
+
+
+def _prepare(data, reduce, pad_value, dtype):
+    """The type of totals, the pad as the kernel takes it, the initial value, and whether empty segments are counted."""
+    kind = total_dtype(native(upcast(data[:0]).dtype))
+    pad = upcast(np.asarray(pad_of(pad_value, dtype)))[()]
+    start = _start(reduce, kind)
+    return kind, pad, start, REDUCERS[reduce].divisor is not None or pad != start
+
+
 def scatter(data, segments, reduce, num_segments, pad_value, dtype, out):
     """Reduce a vector by unsorted ids, without a sort; sums are of double precision."""
     ids, num_segments = unsorted_ids(segments, num_segments)
@@ -63,11 +77,10 @@ def scatter(data, segments, reduce, num_segments, pad_value, dtype, out):
     numbers = np.empty(num_segments, np.float32) if is_half(out.dtype) else out
     values = upcast(data)
     values = values.astype(native(values.dtype), copy=False)
-    kind = total_dtype(values.dtype)
-    pad, start = numbers.dtype.type(upcast(np.asarray(pad_of(pad_value, dtype)))), _start(reduce, kind)
-    total, counts = np.full(num_segments, start, kind), REDUCERS[reduce].divisor is not None or pad != start
+    kind, pad, start, counts = _prepare(data, reduce, pad_value, dtype)
+    total = np.full(num_segments, start, kind)
     count = np.zeros(num_segments if counts else 0, np.int64)
-    _kernel(reduce, counts)(np.ascontiguousarray(values), ids, total, count, pad, numbers)
+    _kernel(reduce, counts)(np.ascontiguousarray(values), ids, total, count, numbers.dtype.type(pad), numbers)
     if numbers is not out:
         out[:] = to_dtype(numbers, out.dtype)
     return out
