@@ -54,3 +54,12 @@ def check(name, inputs, attrs, gpu):
     on_gpu = [gpu(x) for x in op._accept(tuple(map(copy, inputs)))]
     with calling(name, inputs, attrs, "cuda"):
         same(emulated.to_numpy(op.full(*on_gpu, **attrs)), defined(op, map(copy, inputs), attrs))
+
+
+@pytest.mark.parametrize("name", lodkit.OPS)
+def test_the_loops_that_templates_choose_are_those_of_a_gpu(name, gpu):
+    op = lodkit.OPS[name]
+    for inputs, attrs in SAMPLES[name]:
+        said = op.explain(*(gpu(x) for x in op._accept(tuple(map(copy, inputs)))), **attrs)
+        if said.kernel.chooses_loops:
+            assert said.loops and not any(loop.place.startswith(("cpu/", "kernels/cpu/")) for loop in said.loops)

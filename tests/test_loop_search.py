@@ -147,6 +147,7 @@ def test_a_loop_of_a_template_has_the_functions_that_were_made():
 
 ROWS = np.arange(12, dtype=np.float32).reshape(6, 2)
 NUMBERS, UNSORTED = ROWS[:, 0].copy(), np.array([2, 0, 1, 1, 0, 2])
+PACKED = lodkit.quantize_rows(np.repeat(ROWS, 2, axis=1))
 CALLS = {
     "sums": (lodkit.segment_reduce, (ROWS, np.array([2, 4])), {}),
     "maxima": (lodkit.segment_reduce, (ROWS, np.array([2, 4])), {"reduce": "max"}),
@@ -159,6 +160,7 @@ CALLS = {
     "rows": (lodkit.gather, (ROWS, UNSORTED), {}),
     "columns": (lodkit.gather, (ROWS, UNSORTED % 2), {"axis": 1}),
     "rows of a batch": (lodkit.batch_gather, (ROWS[None], UNSORTED), {}),
+    "packed bags": (lodkit.quantized_embedding_bag, (PACKED, LoDTensor(UNSORTED, [[2, 4]])), {"pool": "mean"}),
     "look-ups": (lodkit.lookup_table, (ROWS, UNSORTED), {}),
 }
 

@@ -43,7 +43,12 @@ def quantized_lookup_table(on, rows, ids: Ids, scale: Dense | None, /, *, bits, 
     return out
 
 
-@ops.quantized_embedding_bag.kernel("cpu", "cuda")
+def _bag_loops(on, rows, ids, weights, scale, /, *, bits, pool, pad_value, padding_idx):
+    ops.prepare_bag(rows, ids._values, weights, scale, bits, padding_idx)
+    return [on.quantized.pool_loop(rows, scale, ids._values, weights, ids._row_offsets(), pool, bits)]
+
+
+@ops.quantized_embedding_bag.kernel("cpu", "cuda", choose_loops=_bag_loops)
 def quantized_embedding_bag(
     on, rows, ids: Ids, weights, scale: Dense | None, /, *, bits, pool, pad_value, padding_idx, out=None
 ):

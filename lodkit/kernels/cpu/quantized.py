@@ -17,7 +17,7 @@ from ...ops.shared.packed import SMALLEST_SCALE
 from ..common.codes import coder, greedy, grid
 from .primitives.gather import ROWS_AHEAD
 from .primitives.gradients import NO_IDS
-from .primitives.reduce import packed_width_of, reduce_into
+from .primitives.reduce import packed_width_of, reduce_into, reduce_loop
 from .primitives.row_access import packed_reader
 
 STRIP = 64  # lanes of a vector that is used once
@@ -193,6 +193,11 @@ def unpack(rows, scale, ids, padding_idx, bits, out):
     kernel, padding = dequantize_kernel(bits, width, ids is not None), -1 if padding_idx is None else padding_idx
     kernel(out.size, rows, scales_of(scale, bits), NO_IDS if ids is None else ids, padding, out)
     return out
+
+
+def pool_loop(rows, scale, ids, weights, offsets, pool, bits):
+    """The loop of ``pool_rows`` for these arrays, and what was chosen for them."""
+    return reduce_loop(pool, rows, ids, weights, None, offsets, None, bits)
 
 
 def pool_rows(rows, scale, ids, weights, padding_idx, offsets, pool, pad_value, bits, out=None):

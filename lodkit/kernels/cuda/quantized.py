@@ -75,6 +75,18 @@ def unpack(rows, scale, ids, padding_idx, bits, out):
     return out
 
 
+def pool_loop(rows, scale, ids, weights, offsets, pool, bits):
+    """The loop of ``pool_rows`` for these arrays, and what was chosen for them."""
+    out, tiled = (
+        rows.like((1, packed_columns(rows.shape[1], bits)), FLOAT),
+        offsets_like(rows, offsets).tiles is not None,
+    )
+    divisor = None if pool == "sum" or tiled else "rows" if weights is None else "totals"
+    codes, form, _ = _form(rows, scale, out, bits)
+    kernel = bag_kernel(*form, weights is not None, divisor)
+    return kernel, {"threads for a bag": 1 << group_of(codes, form[1]), "tiles": "of long bags" if tiled else "none"}
+
+
 def pool_rows(rows, scale, ids, weights, padding_idx, offsets, pool, pad_value, bits, out=None):
     """Add up the rows of every bag, or average them; those of a long bag in tiles, as in other reductions. Ids outside
     the rows raise.

@@ -385,14 +385,16 @@ def choose_kernel(reduce, columns, width, gather, weighted, prefetch, converts, 
     return extreme_kernel(inner, width, gather, prefetch), divisor, False
 
 
-def reduce_loop(reduce, values, ids, weights, padding_idx, offsets, dtype=None):
+def reduce_loop(reduce, values, ids, weights, padding_idx, offsets, dtype=None, bits=None):
     """The loop of ``reduce_into`` for these arrays, and what was chosen for them."""
     columns, gather, limit = matrix(values).shape[1], ids is not None, TILE * settings.chunk_rows
+    if bits:
+        columns = packed_columns(columns, bits)
     size = (ids.size if gather else len(values)) * columns
     few, reach = size < settings.parallel_from, reach_of(values.nbytes, size, gather)
     of_weights = None if weights is None else weights.dtype
-    kind = computed_type(values.dtype, dtype)
-    plan = Plan((kind, values.ndim, columns, reduce, dtype, of_weights, gather, None), few, reach)
+    kind = values.dtype if bits else computed_type(values.dtype, dtype)
+    plan = Plan((kind, values.ndim, columns, reduce, dtype, of_weights, gather, bits), few, reach)
     again = f" and {plan.near_distance}" if plan.near_distance else ""
     ahead = f"{plan.distance}{again} rows ahead" if plan.distance else "none: the rows are few, or in the cache"
     if plan.flat:
