@@ -77,7 +77,7 @@ def is_time(value):
     return isinstance(value, np.datetime64 | np.timedelta64)
 
 
-_WORDS = (str, int, type(None))
+_WORDS = frozenset((str, int, bool, type(None)))
 #: Attributes that stand for one of an operator's values, which may be of uint64 or times.
 OF_VALUES = {"pad_value"}
 PLAIN = {
@@ -100,9 +100,7 @@ class Check:
         return self.test(value)
 
     def settled(self, value):
-        """Convert numbers of other types to Python's, a tensor to an array, a data type to its name; raise for the
-        rest.
-        """
+        """Convert numbers and words of other types to Python's, a tensor to an array, a type to its name; or raise."""
         if is_cpu_tensor(value):
             value = array_of(value, f"{self.operator}: {self.name}")
             for plain in (value, value[()]):
@@ -114,6 +112,8 @@ class Check:
             for plain in (int(value), float(value)) if is_integer(value) else (float(value),):
                 if self.test(plain):
                     return plain
+        if isinstance(value, str) and self.test(word := str.__str__(value)):
+            return word
         if self.choices and (name := _name_of_other_type(value)) in self.choices:
             return name
         if isinstance(value, type | np.dtype | str) and (name := _name_among(self.choices or (), value)):
@@ -182,4 +182,5 @@ def checker(hint, name, operator):
 
 
 def _is_choice(choices):
-    return lambda value: isinstance(value, _WORDS) and value in choices
+    # Words of a type of their own, as np.str_, are settled first: tables of plans compare them.
+    return lambda value: type(value) in _WORDS and value in choices

@@ -306,11 +306,11 @@ def make_plan(op, inputs, launch, on_gpu=False, with_out=False):
     call, more = write_call(op, inputs, plain, {} if on_gpu else arrays, keywords)
     if with_out:
         call = call if fills_out(launch) else f"copy_result(op, {call}, out)"
-    specialized = []
-    if not (on_gpu or recorded):
-        specialized, of_kernel = write_specialized_call(op, inputs, arrays, out)
-        names |= of_kernel
-    lines += [*specialized, f"    {'if result is NotImplemented: ' * bool(specialized)}result = {call}"]
+    lines_of_call = [f"    result = {call}"]
+    if not (on_gpu or recorded) and (not with_out or fills_out(launch)):
+        specialized, of_kernel = write_specialized_call(op, inputs, arrays, out, call)
+        lines_of_call, names = specialized or lines_of_call, names | of_kernel
+    lines += lines_of_call
     lines += ["    if listeners.data: note_written(out)"] * with_out
     if recorded:
         swapped = "".join(f"{p if p[0] == 'p' else f'x{i}'}, " for i, p in enumerate(plain))

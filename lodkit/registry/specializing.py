@@ -16,19 +16,26 @@ from .contract import names_in_tests, write_ids_tests
 MAX_SPECIALIZED = 256  # of a plan: one that sees ever other item shapes makes them anew
 
 
-def write_specialized_call(op, inputs, arrays, out):
+def write_specialized_call(op, inputs, arrays, out, call):
     """Return the lines of a plan that call a specialized kernel, and their names; none where there is no such kernel.
+
+    A kernel is specialized after a call of it: it raises first.
 
     Of ``embedding_bag(ndarray, LoDTensor)``::
 
-        result = NotImplemented
+        result, key = NotImplemented, None
         if x0.ndim and len(lod1) == 1 and v1.ndim == 1 and v1.dtype is int64_dtype and v1.flags.c_contiguous:
             key = x0.dtype, x0.shape[1:], a0, a4, a3,
-            run = specialized.get(key) or keep_specialized(key, (x0, x1, x2, ), (a0, a4, a3, ))
-            result = run(x0, v1, lod1[0], x2, a1, a2, )
+            run = specialized.get(key)
+            if run is not None:
+                result, key = run(x0, v1, lod1[0], x2, a1, a2, ), None
+        if result is NotImplemented:
+            result = launch(x0, x1, x2, ...)
+            if key is not None:
+                keep_specialized(key, (x0, x1, x2, ), (a0, a4, a3, ))
 
     ``arrays`` are what the plan calls NumPy's arrays of the inputs, by position, and the levels of those that have
-    some; ``out`` what it calls the array to fill, or "".
+    some; ``out`` what it calls the array to fill, or "", and ``call`` calls the kernel itself.
     """
     kernel = op._find("cpu", op._kinds_of(inputs))
     specialize, ids = getattr(kernel.function, "specialize", None), getattr(kernel.launch, "ids", ())
@@ -57,21 +64,25 @@ def write_specialized_call(op, inputs, arrays, out):
     others = "".join(f"a{j}, " for j, name in enumerate(attrs) if name not in settled)
     every = "".join(f"x{i}, " for i in range(count))
     lines = [
-        "    result = NotImplemented",
+        "    result, key = NotImplemented, None",
         f"    if {' and '.join(tests)}:",
         f"        key = {', '.join(key)}, {chosen}",
-        f"        run = specialized.get(key) or keep_specialized(key, ({every}), ({chosen}))",
-        f"        result = run({', '.join(given)}, {others}{out})",
+        "        run = specialized.get(key)",
+        "        if run is not None:",
+        f"            result, key = run({', '.join(given)}, {others}{out}), None",
+        "    if result is NotImplemented:",
+        f"        result = {call}",
+        "        if key is not None:",
+        f"            keep_specialized(key, ({every}), ({chosen}))",
     ]
     specialized: dict[tuple, object] = {}
 
     def keep_specialized(key, inputs, values):
-        """Specialize the kernel for a call."""
+        """Specialize the kernel for calls like one."""
         run = specialize(kernel.device_module, *inputs, **dict(zip(settled, values, strict=True))) or decline
         if len(specialized) >= MAX_SPECIALIZED:
             specialized.clear()
         specialized[key] = run
-        return run
 
     return lines, {"specialized": specialized, "keep_specialized": keep_specialized, **names_in_tests(op)}
 

@@ -20,6 +20,9 @@ def bag_cases():
     yield (TABLES[3], BAGS[5]), {"pool": "max", "padding_idx": 2, "is_sparse": False}
     yield (TABLES[4], BAGS[5]), {"pool": "mean", "dtype": "float32"}
     yield (array(6, 3, dtype=np.int64), BAGS[0]), {}
+    for dtype in ("float16", "float64"):
+        table = array(6, 3, dtype=dtype)
+        yield (table, BAGS[3], (reals(7) + 3).astype(dtype)), {"pool": "mean", "padding_idx": 1}
 
 
 BAG = list(bag_cases())

@@ -28,7 +28,7 @@ def _specialize_bags(on, table, ids, weights, /, *, pool, dtype, is_sparse):
             return NotImplemented
         return reduce_bags(table, flat, offsets, weights, pad_value, padding_idx, out)
 
-    return reduce_bags if weights is None else reduce_weighted_bags
+    return reduce_bags if weights is None or reduce_bags is None else reduce_weighted_bags
 
 
 @ops.lookup_table.kernel("cpu", "cuda", choose_loops=_lookup_loops)

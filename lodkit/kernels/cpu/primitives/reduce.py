@@ -15,7 +15,7 @@ import numpy as np
 from .... import arrays
 from ....arrays import ALIGNED, AS_THEY_ARE, BIG_ARRAY_BYTES, is_half, matrix, native, total_dtype, upcast
 from ....arrays.ids import ids_in_range
-from ....jit import limits, njit, run, settings, simd
+from ....jit import limits, run, settings
 from ....jit.reducers import REDUCERS, Divisor
 from ....jit.tuning import SHARED, tuning
 from ....lod.offsets import tiles_of
@@ -27,10 +27,9 @@ from . import device
 from .flat_kernels import LANES, SHORT_LANES, flat_kernel, flat_logsumexp_kernel
 from .gather import NO_WEIGHTS, rows_to_read
 from .gradient_kernels import plain, weight_sums
-from .reduce_kernels import BAD_IDS, TILE, divide_total, extreme_kernel, logsumexp_kernel, sum_kernel
+from .reduce_kernels import BAD_IDS, TILE, divide_rows, extreme_kernel, logsumexp_kernel, sum_kernel
 from .row_access import NO_PREFETCH, Prefetch
 from .select_kernels import end_kernel
-from .templates import fill
 
 WIDTHS = (128, 64, 32, 16, 4, 1)
 PACKED_WIDTHS = (128, 64, 16, 4)
@@ -134,10 +133,13 @@ plans: dict[tuple, dict[tuple, Plan]] = {}
 
 def plan_of(facts, few, reach):
     """The plan of calls of these facts and sizes."""
-    sizes = plans.setdefault(facts, {})
-    if (few, reach) not in sizes:
-        sizes[few, reach] = Plan(facts, few, reach)
-    return sizes[few, reach]
+    plan = plans.get(facts, {}).get((few, reach))
+    if plan is None:
+        plan = Plan(facts, few, reach)
+        if len(plans) >= MAX_PLANS:
+            plans.clear()
+        plans.setdefault(facts, {})[few, reach] = plan
+    return plan
 
 
 #: A vector as a matrix of one column.
@@ -209,7 +211,6 @@ def keep_reduction(facts):
     """
     if len(reductions) >= MAX_PLANS:
         reductions.clear()
-        plans.clear()
     kind, ndim, columns, reduce, _, _, gather, _ = facts
     small, sizes, make = plan_of(facts, True, None), {}, arrays.small_output
     total, adapt, divisor, ends, copies = small.dtype, small.adapt, small.divisor, small.takes_ends, small.copies
@@ -277,8 +278,10 @@ def keep_reduction(facts):
 
 
 def specialize_reduction(values, gather, weights, reduce, dtype):
-    """The function that reduces arrays of the types and item shapes of these (``keep_reduction``)."""
+    """The function of ``keep_reduction`` for arrays of these types and items; None where weights are converted."""
     of_weights = None if weights is None else weights.dtype
+    if weights is not None and of_weights not in AS_THEY_ARE:
+        return None
     facts = values.dtype, values.ndim, math.prod(values.shape[1:]), reduce, dtype, of_weights, gather, None
     return reductions.get(facts) or keep_reduction(facts)
 
@@ -307,21 +310,6 @@ def reduce_in_tiles(plan, values, ids, offsets, weights, pad_value, padding_idx,
     pad, logs = plan.keep_pad(pad_value), inner == "logsumexp"
     divide_rows(matrix(total), weight[at], pad, divisor, logs, matrix(quotient))
     out[long] = quotient
-
-
-@njit
-def divide_rows(total, weight, pad, divisor, logs, out):
-    """Make means of sums, ``out = total / weight`` or its root; where it ``logs``, of a logsumexp."""
-    for s in range(len(weight)):
-        if weight[s] == 0:
-            fill(out, s, pad)
-            continue
-        for d in range(out.shape[1]):
-            x = simd.load(total, s, d, 1)
-            if logs:
-                simd.store(out, s, d, simd.sub(x, simd.log(simd.like(x, weight[s]))))
-            else:
-                simd.store(out, s, d, divide_total(x, weight[s], divisor))
 
 
 def reach_of(nbytes, size, gather):

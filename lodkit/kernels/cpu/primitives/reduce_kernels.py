@@ -13,7 +13,7 @@ import functools
 import numpy as np
 
 from ....base.float8 import FLOAT8
-from ....jit import jitable, parallel_kernel, prange, segments_in, simd
+from ....jit import jitable, njit, parallel_kernel, prange, segments_in, simd
 from ....jit.reducers import REDUCERS, Divisor, root_of
 from ....jit.tuning import tuning
 from ....lod.packed_rows import CODE_BITS, PARAMS_BYTES
@@ -48,6 +48,21 @@ def divide_total(total, weight, divisor):
     if divisor == Divisor.NOTHING:
         return total
     return simd.div(total, simd.like(total, weight if divisor == Divisor.WEIGHT else root_of(weight)))
+
+
+@njit
+def divide_rows(total, weight, pad, divisor, logs, out):
+    """Make means of sums, ``out = total / weight`` or its root; where it ``logs``, of a logsumexp."""
+    for s in range(len(weight)):
+        if weight[s] == 0:
+            fill(out, s, pad)
+            continue
+        for d in range(out.shape[1]):
+            x = simd.load(total, s, d, 1)
+            if logs:
+                simd.store(out, s, d, simd.sub(x, simd.log(simd.like(x, weight[s]))))
+            else:
+                simd.store(out, s, d, divide_total(x, weight[s], divisor))
 
 
 @jitable
