@@ -21,8 +21,8 @@ def bag_cases():
     yield (TABLES[4], BAGS[5]), {"pool": "mean", "dtype": "float32"}
     yield (array(6, 3, dtype=np.int64), BAGS[0]), {}
     for dtype in ("float16", "float64"):
-        table = array(6, 3, dtype=dtype)
-        yield (table, BAGS[3], (reals(7) + 3).astype(dtype)), {"pool": "mean", "padding_idx": 1}
+        weights = (reals(len(BAGS[5].values)) + 3).astype(dtype)
+        yield (array(6, 3, dtype=dtype), BAGS[5], weights), {"pool": "mean", "padding_idx": 1}
 
 
 BAG = list(bag_cases())
