@@ -28,6 +28,18 @@ def test_later_calls_give_what_the_first_gives(name):
                 same_bits(result, first)
 
 
+@pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if not op.variadic and SAMPLES[name]])
+def test_inputs_beyond_the_last_are_refused(name):
+    """None too, which stands for an optional input that is not given."""
+    op, (inputs, attrs) = lodkit.OPS[name], SAMPLES[name][0]
+    inputs = [*map(copy, inputs), *[None] * (len(op.inputs) - len(inputs))]
+    with calling(name, inputs, attrs):
+        op.full(*map(copy, inputs), **attrs)
+        for given in ([None], [None, None]):
+            with pytest.raises(TypeError, match=rf"takes {len(op.inputs)} input"):
+                op.full(*map(copy, inputs), *given, **attrs)
+
+
 @pytest.fixture
 def small(monkeypatch, forget_plans):
     forget_plans()

@@ -120,7 +120,7 @@ def read_arguments(op, inputs, values, unknown=()):
         if x is MISSING:
             count = i
             break
-    while count > op.required and inputs[count - 1] is None:
+    while op.required < count <= len(op.inputs) and inputs[count - 1] is None:
         count -= 1
     attrs = {name: x for (name, default), x in zip(op._attributes, values, strict=True) if x is not default}
     if unknown:

@@ -77,10 +77,8 @@ def unpack(rows, scale, ids, padding_idx, bits, out):
 
 def pool_loop(rows, scale, ids, weights, offsets, pool, bits):
     """The loop of ``pool_rows`` for these arrays, and what was chosen for them."""
-    out, tiled = (
-        rows.like((1, packed_columns(rows.shape[1], bits)), FLOAT),
-        offsets_like(rows, offsets).tiles is not None,
-    )
+    out = rows.like((1, packed_columns(rows.shape[1], bits)), FLOAT)
+    tiled = offsets_like(rows, offsets).tiles is not None
     divisor = None if pool == "sum" or tiled else "rows" if weights is None else "totals"
     codes, form, _ = _form(rows, scale, out, bits)
     kernel = bag_kernel(*form, weights is not None, divisor)
