@@ -17,27 +17,30 @@ TABLE, BAGS = np.arange(12, dtype=np.float32).reshape(4, 3), LoDTensor([0, 1, 3]
 INTEGERS, WEIGHTS = TABLE.astype(np.int32), np.array([2, 1, 3], np.float32)
 
 
-@pytest.mark.parametrize("name", lodkit.OPS)
-def test_later_calls_give_what_the_first_gives(name):
-    """The first call makes a plan, the second may specialize the kernel, which the third runs."""
-    op = lodkit.OPS[name]
-    for inputs, attrs in SAMPLES[name]:
-        with calling(name, inputs, attrs):
-            first, *later = (op.full(*map(copy, inputs), **attrs) for _ in range(3))
-            for result in later:
-                same_bits(result, first)
+def test_later_calls_give_what_the_first_gives():
+    """The first call makes a plan, the second specializes the kernel, which the third runs."""
+    tried = []
+    for name, op in lodkit.OPS.items():
+        op._load("cpu")
+        if not any(hasattr(kernel.function, "specialize") for kernel in op.kernels.values()):
+            continue
+        for inputs, attrs in SAMPLES[name]:
+            with calling(name, inputs, attrs):
+                first, *later = (op.full(*map(copy, inputs), **attrs) for _ in range(3))
+                for result in later:
+                    same_bits(result, first)
+        tried.append(name)
+    assert tried
 
 
-@pytest.mark.parametrize("name", [name for name, op in lodkit.OPS.items() if not op.variadic and SAMPLES[name]])
-def test_inputs_beyond_the_last_are_refused(name):
+def test_inputs_beyond_the_last_are_refused():
     """None too, which stands for an optional input that is not given."""
-    op, (inputs, attrs) = lodkit.OPS[name], SAMPLES[name][0]
-    inputs = [*map(copy, inputs), *[None] * (len(op.inputs) - len(inputs))]
-    with calling(name, inputs, attrs):
-        op.full(*map(copy, inputs), **attrs)
-        for given in ([None], [None, None]):
+    for name, op in lodkit.OPS.items():
+        inputs, attrs = SAMPLES[name][0]
+        given = [*inputs, *[None] * (len(op.inputs) + 1 - len(inputs))]
+        if not op.variadic:
             with pytest.raises(TypeError, match=rf"takes {len(op.inputs)} input"):
-                op.full(*map(copy, inputs), *given, **attrs)
+                op.full(*given, **attrs)
 
 
 @pytest.fixture
