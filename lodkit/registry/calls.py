@@ -308,7 +308,7 @@ def make_plan(op, inputs, launch, on_gpu=False, with_out=False):
         call = call if fills_out(launch) else f"copy_result(op, {call}, out)"
     lines_of_call = [f"    result = {call}"]
     if not (on_gpu or recorded) and (not with_out or fills_out(launch)):
-        specialized, of_kernel = write_specialized_call(op, inputs, arrays, out, call)
+        specialized, of_kernel = write_specialized_call(op, inputs, plain, arrays, call, out)
         lines_of_call, names = specialized or lines_of_call, names | of_kernel
     lines += lines_of_call
     lines += ["    if listeners.data: note_written(out)"] * with_out

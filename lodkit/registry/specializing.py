@@ -16,7 +16,7 @@ from .contract import names_in_tests, write_ids_tests
 MAX_SPECIALIZED = 256  # of a plan: one that sees ever other item shapes makes them anew
 
 
-def write_specialized_call(op, inputs, arrays, out, call):
+def write_specialized_call(op, inputs, plain, arrays, call, out=""):
     """Return the lines of a plan that call a specialized kernel, and their names; none where there is no such kernel.
 
     A kernel is specialized after a call of it: it raises first.
@@ -28,14 +28,14 @@ def write_specialized_call(op, inputs, arrays, out, call):
             key = x0.dtype, x0.shape[1:], a0, a4, a3,
             run = specialized.get(key)
             if run is not None:
-                result, key = run(x0, v1, lod1[0], x2, a1, a2, ), None
+                result, key = run(x0, v1, lod1[0], None, a1, a2, ), None
         if result is NotImplemented:
-            result = launch(x0, x1, x2, ...)
+            result = launch(x0, x1, None, ...)
             if key is not None:
-                keep_specialized(key, (x0, x1, x2, ), (a0, a4, a3, ))
+                keep_specialized(key, (x0, x1, None, ), (a0, a4, a3, ))
 
-    ``arrays`` are what the plan calls NumPy's arrays of the inputs, by position, and the levels of those that have
-    some; ``out`` what it calls the array to fill, or "", and ``call`` calls the kernel itself.
+    ``plain`` and ``arrays`` are those of ``write_call``, whose ``call`` runs the kernel itself; ``out`` is the name of
+    an array to fill, if there is one.
     """
     kernel = op._find("cpu", op._kinds_of(inputs))
     specialize, ids = getattr(kernel.function, "specialize", None), getattr(kernel.launch, "ids", ())
@@ -53,7 +53,7 @@ def write_specialized_call(op, inputs, arrays, out, call):
             return [], {}
     for i in range(count):
         if i not in arrays:
-            given.append(f"x{i}")
+            given.append("None")
             continue
         array, lod = arrays[i]
         tests += [f"len({lod}) == 1"] * bool(lod)
@@ -62,7 +62,7 @@ def write_specialized_call(op, inputs, arrays, out, call):
         given += [array, *[f"{lod}[0]"] * bool(lod)]
     chosen = "".join(f"a{attrs.index(name)}, " for name in settled)
     others = "".join(f"a{j}, " for j, name in enumerate(attrs) if name not in settled)
-    every = "".join(f"x{i}, " for i in range(count))
+    every = "".join(f"{name}, " for name in [*plain, *["None"] * count][:count])
     lines = [
         "    result, key = NotImplemented, None",
         f"    if {' and '.join(tests)}:",

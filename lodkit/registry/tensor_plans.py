@@ -16,6 +16,7 @@ from ..lod import LoDTensor, SelectedRows
 from .calls import MAX_PLANS, fill_absent, run_unmatched, types_of
 from .contract import write_call
 from .open_tapes import listeners, note_update
+from .specializing import write_specialized_call
 from .tensors import arrays_of, call_on_arrays, call_on_bits, numbers_in, restore, tensor_over
 
 
@@ -104,20 +105,23 @@ def make_tensor_plan(op, inputs, launch):
     every, values = "".join(f"x{i}, " for i in range(len(inputs))), "".join(f"a{i}, " for i in range(len(op._checks)))
     keywords = "".join(f"{name}=a{i}, " for i, name in enumerate(op._checks))
     call, more = write_call(op, inputs, plain, arrays, keywords)
+    specialized, of_kernel = write_specialized_call(op, inputs, plain, arrays, call)
     lines = [
         f"def plan({every}{values}):",
         *reads,
         f"    if not ({' and '.join(tests)}):",
         f"        return run_unmatched(op, ({every}), ({values}), plan)",
         *swaps,
-        f"    result = {call}",
+        *(specialized or [f"    result = {call}"]),
         *[f"    if listeners.data: note_update(op, ({', '.join(plain)}, ))"] * bool(op.updates),
         *sorted(after, key=lambda line: "changed" not in line),
         f"    if {fresh}:",
         "        return tensor_over(result)",
         f"    return restore(result, {{{', '.join(f'id({key}): {value}' for key, value in given.items())}}})",
     ]
-    names |= more | {"restore": restore, "tensor_over": tensor_over, "changed": changed, "ndarray": np.ndarray}
+    names |= (
+        more | of_kernel | {"restore": restore, "tensor_over": tensor_over, "changed": changed, "ndarray": np.ndarray}
+    )
     names |= {"listeners": listeners, "note_update": note_update}
     names["forward_ad"] = sys.modules["torch"].autograd.forward_ad
     return compile_function(
