@@ -88,7 +88,7 @@ def forget_plans():
 
     def forget():
         reduce.plans.clear()
-        reduce.reductions.clear()
+        reduce.reduction_of.cache_clear()
         for op in (lodkit.embedding_bag, lodkit.sequence_pool):
             op._plans.clear()
 

@@ -257,7 +257,8 @@ def make_plan(op, inputs, launch, on_gpu=False, with_out=False):
             result = launch(x0, x1, by=a0, wrap=a1, clip=a2, level=a3, )
             return result
 
-    A plan ``with_out`` takes an array after the attributes, which the kernel fills, or the result is copied into.
+    A plan ``with_out`` takes an array after the attributes, which the kernel fills, or the result is copied into. What
+    it calls first where a kernel may be specialized, ``write_specialized_call`` shows.
     """
     arrays: dict[int, tuple[str, str | None]] = {}
     tests, reads, plain, recorded = [], [], [f"x{i}" for i in range(len(inputs))], []

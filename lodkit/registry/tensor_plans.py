@@ -119,10 +119,8 @@ def make_tensor_plan(op, inputs, launch):
         "        return tensor_over(result)",
         f"    return restore(result, {{{', '.join(f'id({key}): {value}' for key, value in given.items())}}})",
     ]
-    names |= (
-        more | of_kernel | {"restore": restore, "tensor_over": tensor_over, "changed": changed, "ndarray": np.ndarray}
-    )
-    names |= {"listeners": listeners, "note_update": note_update}
+    names |= more | of_kernel | {"restore": restore, "tensor_over": tensor_over, "changed": changed}
+    names |= {"ndarray": np.ndarray, "listeners": listeners, "note_update": note_update}
     names["forward_ad"] = sys.modules["torch"].autograd.forward_ad
     return compile_function(
         "plan", f"{op.name}: {', '.join(type(x).__name__ for x in inputs)} of tensors", lines, names

@@ -5,10 +5,9 @@ Tiles depend on the lengths and not on the number of threads, so neither do the 
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -125,9 +124,8 @@ class Plan:
         return self.code
 
 
-#: The facts of calls, which hold no numbers but those of columns and dimensions -> the function that reduces these.
-reductions: dict[tuple, Callable[..., Any]] = {}
-#: The same facts -> whether the numbers of a call are few, and the caches that it exceeds -> the plan.
+#: The facts of calls, which hold no numbers but those of columns and dimensions -> whether the numbers of a call are
+#: few, and the caches that it exceeds -> the plan.
 plans: dict[tuple, dict[tuple, Plan]] = {}
 
 
@@ -200,17 +198,15 @@ def reduce_into(
     if bits:
         columns = packed_columns(columns, bits)
     facts = values.dtype, ndim, columns, reduce, dtype, of_weights, ids is not None, bits
-    run_facts = reductions.get(facts) or keep_reduction(facts)
-    return run_facts(values, ids, offsets, weights, pad_value, padding_idx, out, unchecked, scales)
+    return reduction_of(facts)(values, ids, offsets, weights, pad_value, padding_idx, out, unchecked, scales)
 
 
-def keep_reduction(facts):
+@functools.lru_cache(MAX_PLANS)
+def reduction_of(facts):
     """Make the function that reduces arrays of one type and as many columns, by one reduction.
 
     It takes the arrays and numbers of ``reduce_into``, in the order in which plans of operators give them.
     """
-    if len(reductions) >= MAX_PLANS:
-        reductions.clear()
     kind, ndim, columns, reduce, _, _, gather, _ = facts
     small, sizes, make = plan_of(facts, True, None), {}, arrays.small_output
     total, adapt, divisor, ends, copies = small.dtype, small.adapt, small.divisor, small.takes_ends, small.copies
@@ -273,17 +269,16 @@ def keep_reduction(facts):
             reduce_in_tiles(plan, values, ids, offsets, weights, pad_value, padding_idx, out, unchecked, scales)
         return out
 
-    reductions[facts] = reduce_arrays
     return reduce_arrays
 
 
 def specialize_reduction(values, gather, weights, reduce, dtype):
-    """The function of ``keep_reduction`` for arrays of these types and items; None where weights are converted."""
+    """The function of ``reduction_of`` for arrays of these types and items; None where weights are converted."""
     of_weights = None if weights is None else weights.dtype
     if weights is not None and of_weights not in AS_THEY_ARE:
         return None
     facts = values.dtype, values.ndim, math.prod(values.shape[1:]), reduce, dtype, of_weights, gather, None
-    return reductions.get(facts) or keep_reduction(facts)
+    return reduction_of(facts)
 
 
 def reduce_in_tiles(plan, values, ids, offsets, weights, pad_value, padding_idx, out, unchecked, scales=None):
@@ -299,8 +294,7 @@ def reduce_in_tiles(plan, values, ids, offsets, weights, pad_value, padding_idx,
     at, (tiles, tile_offsets) = np.searchsorted(offsets, starts), tiles_of(offsets, limit)
     inner, divisor = _UNDIVIDED.get(reduce, (reduce, int(Divisor.NOTHING)))
     tile_facts = *facts[:3], inner, dtype, *facts[5:]
-    reduce_tiles = reductions.get(tile_facts) or keep_reduction(tile_facts)
-    partial = reduce_tiles(values, ids, tiles, weights, 0, padding_idx, None, unchecked, scales)
+    partial = reduction_of(tile_facts)(values, ids, tiles, weights, 0, padding_idx, None, unchecked, scales)
     if not divisor:
         out[long] = reduce_into(partial, None, None, None, tile_offsets, inner, pad_value, None, plan.dtype)[at]
         return
