@@ -94,6 +94,18 @@ def test_later_calls_raise_as_the_first(fault):
     assert len(said) == 1
 
 
+@pytest.mark.parametrize("kind", ["int32", "int64", "uint64", ">i4", "uint8"])
+def test_ids_of_other_types_are_converted(kind):
+    bags = LoDTensor(np.array([0, 1, 3]).astype(kind), [[1, 2]])
+    outside = LoDTensor(np.array([0, 9]).astype(kind), [[2]])
+    for _ in range(3):
+        assert lodkit.embedding_bag(TABLE, bags).tolist() == [[0, 1, 2], [12, 14, 16]]
+        with pytest.raises(RowIndexError, match=r"ids\[1\] = 9 is outside"):
+            lodkit.embedding_bag(TABLE, outside)
+        with pytest.raises(DTypeError, match="ids must be integers, not float64"):
+            lodkit.embedding_bag(TABLE, LoDTensor(np.array([0.0, 1]), [[2]]))
+
+
 class Word(str):
     """A word that equals all others."""
 

@@ -24,11 +24,11 @@ def write_specialized_call(op, inputs, plain, arrays, call, out=""):
     Of ``embedding_bag(ndarray, LoDTensor)``::
 
         result, key = NotImplemented, None
-        if x0.ndim and len(lod1) == 1 and v1.ndim == 1 and v1.dtype is int64_dtype and v1.flags.c_contiguous:
+        if x0.ndim and len(lod1) == 1 and v1.ndim == 1 and (i1 := v1 if ... else integers(v1, "ids")) is not None:
             key = x0.dtype, x0.shape[1:], a0, a4, a3,
             run = specialized.get(key)
             if run is not None:
-                result, key = run(x0, v1, lod1[0], None, a1, a2, ), None
+                result, key = run(x0, i1, lod1[0], None, a1, a2, ), None
         if result is NotImplemented:
             result = launch(x0, x1, None, ...)
             if key is not None:
@@ -57,9 +57,14 @@ def write_specialized_call(op, inputs, plain, arrays, call, out=""):
             continue
         array, lod = arrays[i]
         tests += [f"len({lod}) == 1"] * bool(lod)
-        tests += write_ids_tests(op, i, array, lod) if i in ids else [f"{array}.ndim"]
-        key += [] if i in ids else [f"{array}.dtype", f"{array}.shape[1:]"]
-        given += [array, *[f"{lod}[0]"] * bool(lod)]
+        if i in ids:  # converted here where they are others, and once more by the first call
+            *of_bags, plain_ids = write_ids_tests(op, i, array, lod)
+            converted = f"{array} if {plain_ids} else device.integers({array}, {[*op.inputs][i]!r})"
+            tests += [*of_bags, f"(i{i} := {converted}) is not None"]
+        else:
+            tests.append(f"{array}.ndim")
+            key += [f"{array}.dtype", f"{array}.shape[1:]"]
+        given += [f"i{i}" if i in ids else array, *[f"{lod}[0]"] * bool(lod)]
     chosen = "".join(f"a{attrs.index(name)}, " for name in settled)
     others = "".join(f"a{j}, " for j, name in enumerate(attrs) if name not in settled)
     every = "".join(f"{name}, " for name in [*plain, *["None"] * count][:count])
@@ -84,7 +89,8 @@ def write_specialized_call(op, inputs, plain, arrays, call, out=""):
             specialized.clear()
         specialized[key] = run
 
-    return lines, {"specialized": specialized, "keep_specialized": keep_specialized, **names_in_tests(op)}
+    names = {"specialized": specialized, "keep_specialized": keep_specialized, "device": kernel.device_module}
+    return lines, names | names_in_tests(op)
 
 
 def decline(*call):

@@ -8,6 +8,7 @@ from calls import functions_of
 
 import lodkit
 from lodkit import LoDTensor, SelectedRows
+from lodkit.registry.open_tapes import listeners
 
 torch = pytest.importorskip("torch")
 
@@ -25,8 +26,10 @@ CALLS = {
 
 @pytest.mark.jit
 @pytest.mark.parametrize("call", CALLS)
-def test_a_call_of_tensors_passes_few_functions(call):
+def test_a_call_of_tensors_passes_few_functions(call, monkeypatch):
     run, most = CALLS[call]
+    # Tapes of other tests, which wait for a collection, hear of updates too.
+    monkeypatch.setattr(listeners, "data", set())
     names = functions_of(run)
     assert len(names) <= most, names
 
