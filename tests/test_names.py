@@ -89,7 +89,6 @@ ALLOWED = {
     "bag_updates.py fused",
     "checkpoint_exchange.py at_root",
     "checkpoint_exchange.py in_place",
-    "checks.py _same",
     "checks.py counted",
     "checks.py made",
     "checks.py named",

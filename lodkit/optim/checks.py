@@ -6,14 +6,12 @@ import difflib
 import functools
 import inspect
 import math
-import operator
 from bisect import bisect_left
 from collections.abc import Mapping
 
 import numpy as np
 
 from ..arrays import (
-    device_of,
     dtype_of,
     is_array,
     is_bfloat16,
@@ -36,34 +34,6 @@ from ..tape.recording import check_update_on_tape
 from .master_weights import MASTER, check_master, keeps_master
 
 MOST_STEPS = 1 << 62
-
-
-class Settings:
-    """Settings of a group that were found good."""
-
-    def __init__(self, group):
-        self._group, self._params = dict(group), dict(group["params"])
-
-    def are_of(self, group):
-        """Whether the group is the same: the very objects, in their order, so that this takes half a microsecond."""
-        return _same(self._group, group) and _same(self._params, group["params"])
-
-    def check_kept(self, group, names):
-        """Refuse changes of what states were made for."""
-        for name in names:
-            if self._group.get(name, False) != group.get(name, False):
-                raise ValueError(
-                    f"{name} decides which states are kept, and cannot be changed from {self._group.get(name)!r} to "
-                    f"{group.get(name)!r}; make another optimizer"
-                )
-        for name, before in self._params.items():
-            param = group["params"][name]
-            found, expected = ((tuple(x.shape), dtype_of(x), device_of(x)) for x in (param, before))
-            if found != expected:
-                raise ShapeMismatchError(
-                    f"{name} was {expected[1]} of shape {expected[0]} on {expected[2]} when its states were made, not "
-                    f"{found[1]} of shape {found[0]} on {found[2]}; make another optimizer"
-                )
 
 
 def asks_for_lr(init):
@@ -95,12 +65,6 @@ def unknown_class(module, name, classes):
 
 #: What stands for optimizers that have no class of their own.
 _ELSEWHERE = {"SparseAdam": "use Adam(..., lazy=True), which updates the rows of a sparse gradient alone"}
-
-
-def _same(known, found):
-    if not isinstance(found, dict) or known.keys() != found.keys():
-        return False
-    return all(map(operator.is_, known.values(), found.values()))
 
 
 def counted(what, number):
@@ -157,7 +121,7 @@ def check_group(optimizer, group):
             raise TypeError(f"{kind}: {flag} must be True or False, got {group[flag]!r}")
     if group["states"] not in ("all", "touched"):
         raise ValueError(f'states must be "all" or "touched", got {group["states"]!r}')
-    attrs = optimizer._attrs(group)
+    attrs = optimizer._step_attrs(optimizer._group_attrs(group))
     check_attrs(op, attrs, optimizer.iteration)
     if group["states"] == "touched":
         _check_touched(op, attrs)
@@ -212,27 +176,32 @@ def check_param(name, param):
 
 
 def named(grads, names, missing):
-    """Gradients by the names of the parameters; None where one has none and ``missing`` is "skip"."""
+    """Gradients by the names of the parameters, of which some may lack one."""
     if missing not in ("raise", "skip"):
         raise ValueError(f'missing must be "raise" or "skip", got {missing!r:.200}')
     if isinstance(grads, list | tuple):
         if len(grads) != len(names):
             raise ValueError(f"{len(grads)} gradients for {len(names)} parameters: {', '.join(names)}")
         grads = dict(zip(names, grads, strict=True))
-    if not isinstance(grads, Mapping):
-        raise TypeError(f"grads must be a dictionary or a list, got {type(grads).__name__}")
+    if type(grads) is not dict:
+        if not isinstance(grads, Mapping):
+            raise TypeError(f"grads must be a dictionary or a list, got {type(grads).__name__}")
+        # One that makes its values anew would give others than those that are checked.
+        grads = dict(grads)
     if not grads.keys() <= names:
         unknown = sorted(map(str, grads.keys() - names))
         there = ", ".join(names)
         raise ValueError(f"grads has {unknown!s:.400}, which are no parameters; there are {there:.1000}")
-    found = {name: grads.get(name) for name in names}
-    absent = [name for name, grad in found.items() if grad is None]
-    if absent and missing == "raise":
+    return grads
+
+
+def check_missing(names, missing):
+    """Refuse parameters without a gradient where none may be missing."""
+    if names and missing == "raise":
         raise ValueError(
-            f"grads has no gradient for {', '.join(absent)}, which would not be trained; compute it, or pass "
+            f"grads has no gradient for {', '.join(names)}, which would not be trained; compute it, or pass "
             'step(grads, missing="skip") to leave such parameters as they are'
         )
-    return found
 
 
 def check_gradient(op, group, name, param, grad, states, attrs):
@@ -279,7 +248,7 @@ def refuse_shared(plan):
         (*_span(param), name, param) for name, param, *_ in plan if isinstance(param, np.ndarray) and param.size
     )
     starts = [start for start, *_ in params]
-    for name, _, grad, _ in plan:
+    for name, _, grad, *_ in plan:
         value = grad._value if isinstance(grad, SelectedRows) else grad
         if not isinstance(value, np.ndarray) or not value.size:
             continue

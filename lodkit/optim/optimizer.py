@@ -18,8 +18,9 @@ from ..base.signals import uninterrupted
 from ..base.tracebacks import surface
 from ..lod import SelectedRows
 from ..registry import OPS, Op
-from .checks import Settings, asks_for_lr, check_gradient, check_group, check_rate, counted, named, refuse_shared
+from .checks import asks_for_lr, check_group, check_missing, check_rate, counted, named, refuse_shared
 from .master_weights import MASTER, keeps_master, make_master, step_master, widen_gradient
+from .settings import Settings
 from .touched import TouchedRows
 
 
@@ -87,6 +88,8 @@ class Optimizer:
         groups = [{"params": params}] if isinstance(params, Mapping) else params
         if not isinstance(groups, list | tuple) or not all(isinstance(g, Mapping) and "params" in g for g in groups):
             raise TypeError('params must be a dictionary of arrays, or a list of groups {"params": {...}, ...}')
+        # In the instance, for Python would ask the class's operator to bind itself.
+        self.op = type(self).op
         self.iteration, self.groups, self._checked = 0, [], []
         self._states: dict[str, Any] = {}
         for group in groups:
@@ -100,7 +103,7 @@ class Optimizer:
                         raise ValueError(f"parameters {other!r} and {name!r} share memory, which would step twice")
                 self._states[name] = self._made(made, name, param)
             self.groups.append(made)
-            self._checked.append(Settings(made))
+            self._checked.append(Settings(self, made))
         self._numbers = {name: i for i, name in enumerate(self._states)}
 
     def __setattr__(self, name, value):
@@ -128,35 +131,36 @@ class Optimizer:
             Result of a gradient that is None, or not in the dictionary: an error, or no update of its parameter.
         """
         self._check_changed()
-        grads, plan = named(grads, self._states.keys(), missing), []
-        for group in self.groups:
-            attrs = self._attrs(group)
-            for name, param in group["params"].items():
-                if grads[name] is not None:
-                    param = plain_view(param)
-                    states = self._states[name]
-                    check_gradient(self.op, group, name, param, grads[name], states, attrs)
-                    plan.append((name, param, grads[name], self._own_attrs(attrs, name, states)))
+        grads, absent, plan = named(grads, self._states.keys(), missing), [], []
+        for group, settings in zip(self.groups, self._checked, strict=True):
+            attrs = self._step_attrs(settings.attrs)
+            for param in settings.parameters:
+                grad = grads.get(param.name)
+                if grad is None:
+                    absent.append(param.name)
+                    continue
+                param.check(self.op, group, grad, attrs)
+                plan.append((param.name, param.array, grad, self._param_attrs(param.name, param.states, attrs), param))
+        check_missing(absent, missing)
         refuse_shared(plan)
         with uninterrupted():
-            for name, param, grad, attrs in plan:
-                states = self._states[name]
-                self._step(param, grad, states, attrs)
-                states["iteration"] += 1
+            for _, array, grad, attrs, param in plan:
+                self._step(array, grad, param, attrs)
+                param.states["iteration"] += 1
             self.iteration += 1
 
-    def _step(self, param, grad, states, attrs):
+    def _step(self, array, grad, param, attrs):
         """Update a parameter and its states."""
-        arrays = [states[s] for s in self._inputs if s in states]
+        states = param.states
         if "touched" in states:
-            states["touched"].step(self.op, param, grad, attrs)
+            states["touched"].step(self.op, array, grad, attrs)
         elif MASTER in states:
             spreads = self.op.definition.optimizer.spreads({**self.op.defaults, **attrs})
             rows = None if spreads or not isinstance(grad, SelectedRows) else grad._rows
             grad = widen_gradient(grad)
-            step_master(lambda master: self.op(master, grad, *arrays, **attrs), param, states[MASTER], rows)
+            step_master(lambda master: self.op(master, grad, *param.inputs, **attrs), array, states[MASTER], rows)
         else:
-            self.op(param, grad, *arrays, **attrs)
+            self.op(array, grad, *param.inputs, **attrs)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the states, by parameter, and the settings that are numbers: what ``lodkit.save`` takes.
@@ -203,7 +207,7 @@ class Optimizer:
             self._states.update(made)
             for mine, group in zip(self.groups, merged, strict=True):
                 mine.update(group)
-            self.iteration, self._checked = iteration, list(map(Settings, self.groups))
+            self.iteration, self._checked = iteration, [Settings(self, group) for group in self.groups]
 
     def _made(self, group, name, param):
         """States of a parameter: zeros."""
@@ -272,19 +276,24 @@ class Optimizer:
                 continue
             check_group(self, group)
             checked.check_kept(group, ("states", MASTER, *self.flags))
-            self._checked[i] = Settings(group)
+            self._checked[i] = Settings(self, group)
 
-    def _attrs(self, group):
-        """Attributes of the operator for the next step. The rate is checked here, the others with the group."""
-        attrs = {k: v for k, v in group.items() if k not in ("params", "states", MASTER, *self.flags)}
-        if callable(attrs["lr"]):
-            attrs["lr"] = attrs["lr"](self.iteration)
-            if not is_scalar(attrs["lr"]):
-                raise TypeError(f"the schedule returned {attrs['lr']!r} for step {self.iteration}; lr is a number")
-        check_rate(self.op, attrs["lr"], self.iteration)
+    def _group_attrs(self, group):
+        """Attributes of the operator in a group."""
+        return {k: v for k, v in group.items() if k not in ("params", "states", MASTER, *self.flags)}
+
+    def _step_attrs(self, attrs):
+        """Attributes of a group with the rate of the next step, which is checked here, the others with the group."""
+        lr = attrs["lr"]
+        if callable(lr):
+            lr = lr(self.iteration)
+            if not is_scalar(lr):
+                raise TypeError(f"the schedule returned {lr!r} for step {self.iteration}; lr is a number")
+            attrs = {**attrs, "lr": lr}
+        check_rate(self.op, lr, self.iteration)
         return attrs
 
-    def _own_attrs(self, attrs, name, states):
+    def _param_attrs(self, name, states, attrs):
         """The attributes with those that are another one at each step of a parameter."""
         if "iteration" in self.op._tests:
             attrs = {**attrs, "iteration": states["iteration"]}

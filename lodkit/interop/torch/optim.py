@@ -118,7 +118,7 @@ class Optimizer(torch.optim.Optimizer):
                 recipe._numbers, number = {name: number}, number + 1
                 if param.grad is not None:
                     updates.append(self._planned(recipe, attrs, name, param))
-        refuse_shared([(u.name, u.array, u.grad, u.attrs) for u in updates if not isinstance(u.grad, tuple)])
+        refuse_shared([(u.name, u.array, u.grad) for u in updates if not isinstance(u.grad, tuple)])
         with uninterrupted():
             for update in updates:
                 update.run()
@@ -136,7 +136,7 @@ class Optimizer(torch.optim.Optimizer):
             known = self._recipes[id(group)] = attrs, self.rule({}, lr=lr, **attrs)
         recipe = known[1]
         recipe.groups[0]["lr"] = lr
-        return recipe, recipe._attrs(recipe.groups[0])
+        return recipe, recipe._step_attrs(recipe._group_attrs(recipe.groups[0]))
 
     def _planned(self, recipe, attrs, name, param):
         """The update of a parameter, checked."""
@@ -151,7 +151,7 @@ class Optimizer(torch.optim.Optimizer):
                 "states are kept cannot be changed: make another optimizer"
             )
         arrays = {s: array(state[s], f"the state {s} of {name}") for s in names}
-        own = recipe._own_attrs(attrs, name, state)
+        own = recipe._param_attrs(name, state, attrs)
         numbers, grad = _writable(param, name), param.grad
         if isinstance(grad, BagGradient):
             if self._is_fused(own):

@@ -210,7 +210,7 @@ def _rules_of(op):
 
 
 def _numbers_at(record, make, *, lr, iteration):
-    iteration = one_number(iteration)
+    iteration = float(iteration) if type(iteration) is int else one_number(iteration)
     if not (0 <= iteration < MOST_STEPS and iteration % 1 == 0):
         record.check({"iteration": iteration})
     return make(lr=lr, iteration=iteration)

@@ -191,7 +191,8 @@ def check_rounding(param, duplicates, seed, records):
 
 def corrections(beta1, beta2, iteration):
     """``1 - beta**t`` of both moments of adam, which start from zeros, at step t = iteration + 1."""
-    t = one_number(iteration) + 1
+    # Kernels give a float: half of this function's time for another call.
+    t = (iteration if type(iteration) is float else one_number(iteration)) + 1
     return 1 - beta1**t, 1 - beta2**t
 
 
