@@ -50,9 +50,11 @@ def test_dense_and_sparse_gradients_have_kernels_of_their_own(name):
     assert dense == lodkit.OPS[name].select(*inputs_of(name, PARAM)) and dense.device == "cpu"
 
 
+@pytest.mark.parametrize("lazy", [True, False])
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_their_lines_are_two_loops(name):
-    attrs = attrs_of(name, lazy=True)
+def test_their_lines_are_two_loops(name, lazy):
+    """But where norms of all rows are taken, of which a gradient without them is part."""
+    attrs = attrs_of(name, lazy=lazy or lodkit.OPS[name].definition.optimizer.whole)
     (dense, *_), (sparse, *_) = (
         lodkit.OPS[name].explain(*inputs_of(name, grad), **attrs).loops for grad in (PARAM, ROWS)
     )
@@ -62,7 +64,14 @@ def test_their_lines_are_two_loops(name):
         assert "update_kernels.py:" in lodkit.OPS[name].select(*inputs_of(name, grad)).loop.place
 
 
-LOOPS = "dense_kernel", "rowwise_dense_kernel", "rows_kernel", "rowwise_kernel", "spread_kernel"
+LOOPS = (
+    "dense_kernel",
+    "rowwise_dense_kernel",
+    "rows_kernel",
+    "rowwise_kernel",
+    "spread_kernel",
+    "rowwise_spread_kernel",
+)
 MASK = {"mask": np.arange(40) < 9}
 #: Updates that choose a loop: the gradient, and attributes.
 WAYS = {

@@ -208,6 +208,45 @@ def rowwise_kernel(step, width, count, has_row_state, merge, adjusts=False, weig
 
 
 @functools.cache
+def _no_row_of(width):
+    """The row of a gradient that lists none, in place of the sum of a run's rows."""
+
+    @jitable(inline=True)
+    def row(value, order, scale, start, stop, j, block):
+        return simd.full(value, width, 0)
+
+    return row
+
+
+@functools.cache
+def rowwise_spread_kernel(step, width, count, has_row_state, adjusts=False):
+    """Kernel of a row-wise update of all rows by the runs of those that a gradient lists, in order.
+
+    Its arguments are those of ``rowwise_kernel``. Rows that are not listed have gradient 0, and a loop without runs,
+    which takes 0.7 of the time of empty ones; a dense gradient would take 1.1 to 2 times as long.
+    """
+    update, idle = (_row_step(step, width, count, has_row_state, adjusts, f(width)) for f in (run_sum_of, _no_row_of))
+    load, store, _, _ = row_state_of(count, has_row_state)
+
+    @parallel_kernel
+    def kernel(param, states, at, order, starts, value, scale, applied_step, numbers, chunk, block):
+        at, order, starts = _sorted_runs(at, order, starts)
+        for c in prange((len(param) + chunk - 1) // chunk):
+            sums, u = _row_like(param, numbers), lower_bound(at, c * chunk)
+            for row in range(c * chunk, min(len(param), (c + 1) * chunk)):
+                number = load(states, row)
+                if u < len(at) and at[u] == row:
+                    start, stop = starts[u], starts[u + 1]
+                    number = update(param, states, row, number, value, order, scale, start, stop, block, numbers, sums)
+                    u += 1
+                else:
+                    number = idle(param, states, row, number, value, order, scale, 0, 0, block, numbers, sums)
+                store(states, row, number)
+
+    return kernel
+
+
+@functools.cache
 def _row_of(width):
     """The row of a dense gradient, in place of the sum of a run's rows: to its bits."""
 
