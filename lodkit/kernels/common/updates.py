@@ -8,7 +8,7 @@ from types import ModuleType
 
 import numpy as np
 
-from ...arrays import are_apart, is_half
+from ...arrays import is_half
 from ...lod import SelectedRows
 from ...ops.shared.updates import (
     adjustment,
@@ -25,17 +25,10 @@ from . import optimizer_steps as steps
 from .optimizer_rules import UNCHANGED, Rule, make_rule
 from .random_rounding import SINGLE, update_rounded
 
-#: Types, shapes and layouts of arrays, by which the runs of updates of such arrays are kept: of arrays with memory of
-#: their own, in which ``check_update`` found nothing to refuse, and of those that are checked at each call.
-_CHECKED: dict = {}
-_UNCHECKED: dict = {}
-_MAX_KEPT = 4096
-
-
-def _runs_by(table, facts):
-    if len(table) >= _MAX_KEPT:
-        table.clear()
-    return table.setdefault(facts, {})
+#: Types, shapes and layouts of arrays in which ``check_update`` found nothing to refuse -> whether they have memory of
+#: their own, and the runs of updates of such arrays.
+_CHECKED: dict[tuple, tuple[bool, dict]] = {}
+_MAX_CHECKED = 4096
 
 
 def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=False, counter=False):
@@ -44,22 +37,29 @@ def check_arrays(on, name, param, grad, names, states, rowwise=False, pairs=Fals
     Returns a dictionary that keeps the runs of updates of arrays of these types, shapes and layouts.
     """
     sparse = type(grad) is SelectedRows
-    value, facts = grad._value if sparse else grad, None
-    if type(param) is type(value) is np.ndarray and len({id(value), id(param), *map(id, states)}) == 2 + len(states):
+    value, arrays, facts, known = grad._value if sparse else grad, (param, *states), None, None
+    if type(value) is np.ndarray:
         kinds = [name, pairs, value.dtype, value.shape[1:], value.flags.num, grad.height if sparse else value.shape]
-        for x in (param, *states):
+        for x in arrays:
+            if type(x) is not np.ndarray:
+                break
             kinds += x.dtype, x.shape, x.flags.num
-        facts = tuple(kinds)
-        runs = _CHECKED.get(facts)
-        if runs is not None:
-            return runs
-    check_update(name, param, grad, names, states, rowwise, pairs, counter)
-    if facts and are_apart((param, value, *states)):
-        return _runs_by(_CHECKED, facts)
-    on.refuse_overlap("param", param, [value, *states], ["grad", *names])
-    for i, array in enumerate(states):
-        on.refuse_overlap(names[i], array, [value, *states[i + 1 :]], ["grad", *names[i + 1 :]])
-    return _runs_by(_UNCHECKED, facts) if facts else {}
+        else:
+            facts = tuple(kinds)
+            known = _CHECKED.get(facts)
+    if known is None:
+        check_update(name, param, grad, names, states, rowwise, pairs, counter)
+        known = facts is not None and all(x.flags.owndata for x in (value, *arrays)), {}
+        if facts:
+            if len(_CHECKED) >= _MAX_CHECKED:
+                _CHECKED.clear()
+            _CHECKED[facts] = known
+    own, runs = known
+    if not own or len({id(value), *map(id, arrays)}) <= len(arrays):
+        on.refuse_overlap("param", param, [value, *states], ["grad", *names])
+        for i, array in enumerate(states):
+            on.refuse_overlap(names[i], array, [value, *states[i + 1 :]], ["grad", *names[i + 1 :]])
+    return runs
 
 
 def dense_gradient(on, grad):
@@ -96,7 +96,7 @@ def choose_run(on, rule, param, sparse, duplicates="merge", everywhere=False, re
     rounds, everywhere = rule.seed is not None, sparse and everywhere
     if everywhere:
         check_merged(duplicates)
-    run, loops = functools.partial(update_rounded, on) if rounds else on.update_all, on.dense_loops
+    run, loops = functools.partial(update_rounded, on) if rounds else on.dense_update(), on.dense_loops
     if everywhere and (rounds or not on.can_spread(rule, param)):
         run = functools.partial(_update_densely, on, run)
     elif sparse and not rounds:

@@ -130,7 +130,7 @@ HOMES = {
     "softmax": ("softmax_grad_rows", "softmax_rows", "sums_of_products"),
     "sort": ("group_rows", "sort_rows"),
     "update": (
-        *("can_spread", "dense_loops", "put_together", "record_like", "rows_loops"),
+        *("can_spread", "dense_loops", "dense_update", "put_together", "record_like", "rows_loops"),
         *("update_all", "rows_update", "update_runs"),
     ),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 
@@ -89,20 +90,55 @@ def gradient_of(param, grad):
 
 def update_all(rule, param, states, grad, taken=None):
     """Step all of a parameter."""
-    if not param.size:
-        _write((), (), rule.extra_writes)
-        return
-    if needs_copies(rule, param, states):
-        copies = [as_float32(array) for array in (param, *states)]
-        update_all(rule._replace(extra_writes=()), copies[0], copies[1:], upcast(np.ascontiguousarray(grad)), taken)
-        _write((param, *states), copies, rule.extra_writes)
-        return
-    arrays, chunk = [param, *states, gradient_of(param, grad)], DENSE_CHUNKS * settings.chunk_rows
-    p, *states, g = map(matrix, arrays if rule.rowwise else [x.reshape(1, -1) for x in arrays])
-    ((kernel, _),) = dense_loops(rule, p, states, g, taken is not None)
-    taken, numbers = g if taken is None else taken.reshape(1, -1), rule_numbers(rule, compute_dtype(param.dtype))
-    chunk = max(1, chunk // p.shape[1]) if rule.rowwise else chunk
-    _launch(rule, kernel, p.size, p, tuple(states), g, taken, numbers, chunk)
+    dense_update()(rule, param, states, grad, taken)
+
+
+def dense_update():
+    """Make the update of all of a parameter.
+
+    It is for arrays of the types and layouts of its first call, and keeps the loop of these.
+    """
+    kernel = adapt = code = None
+
+    def update_dense(rule, param, states, grad, taken=None):
+        nonlocal kernel, adapt, code
+        if not param.size:
+            _write((), (), rule.extra_writes)
+            return
+        if kernel is None and needs_copies(rule, param, states):
+            copies = [as_float32(array) for array in (param, *states)]
+            update_all(rule._replace(extra_writes=()), copies[0], copies[1:], upcast(np.ascontiguousarray(grad)), taken)
+            _write((param, *states), copies, rule.extra_writes)
+            return
+        grad = grad if grad.dtype is param.dtype and grad.flags.c_contiguous else gradient_of(param, grad)
+        if kernel is None:
+            # First, for another thread may find the kernel.
+            adapt = _choose_adapter(rule, (param, *states, grad))
+            ((kernel, _),) = dense_loops(rule, param, states, grad, taken is not None)
+        p, g, *states = [adapt(x) for x in (param, grad, *states)]
+        taken, numbers = g if taken is None else taken.reshape(1, -1), rule_numbers(rule, compute_dtype(param.dtype))
+        chunk = DENSE_CHUNKS * settings.chunk_rows
+        args = p, tuple(states), g, taken, numbers, max(1, chunk // p.shape[1]) if rule.rowwise else chunk
+        if rule.extra_writes or p.size >= settings.parallel_from:
+            _launch(rule, kernel, p.size, *args)
+            return
+        if code is None:
+            kinds = tuple([x.dtype for x in (p, *states, g, taken)])
+            code = kernel.entries.get(kinds) or kernel.keep_entry(kinds, *args)
+        code(*args)
+
+    return update_dense
+
+
+def _choose_adapter(rule, arrays):
+    """What makes matrices of arrays as the loop of a dense update takes them: of rows, or of one row."""
+    if rule.rowwise:
+        return matrix
+    plain = all(x.flags.num & ALIGNED == ALIGNED and x.dtype in AS_THEY_ARE for x in arrays)
+    return _as_one_row if plain else lambda x: matrix(x.reshape(1, -1))
+
+
+_as_one_row = operator.methodcaller("reshape", 1, -1)
 
 
 def _launch(rule, kernel, size, *args):

@@ -169,6 +169,7 @@ HOMES = {
     "update": (
         "can_spread",
         "dense_loops",
+        "dense_update",
         "put_together",
         "record_like",
         "rows_loops",

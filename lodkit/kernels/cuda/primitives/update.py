@@ -112,6 +112,11 @@ def update_all(rule, param, states, grad, taken=None):
     _write_also(rule)
 
 
+def dense_update():
+    """Make the update of all of a parameter."""
+    return update_all
+
+
 def _launch_dense(rule, kernel, width, param, states, grad, taken):
     args = param, *_fill_states(param, states), grad, taken, *_rule_numbers(rule, param), param.columns
     if rule.rowwise:
