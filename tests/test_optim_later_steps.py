@@ -33,6 +33,7 @@ def _resized(rows):
         (lambda p, s: _resized(_rows()), lodkit.LoDError, "the gradient of q lists 2 rows, its value has 5 now"),
         (lambda p, s: p.setflags(write=False), lodkit.OutputError, "q is read-only"),
         (lambda p, s: s["moment1"].setflags(write=False), lodkit.OutputError, "a state of q is read-only"),
+        (lambda p, s: s["moment1"].resize((2, 3), refcheck=False), lodkit.ShapeMismatchError, "q: its state moment1"),
         (lambda p, s: [[1.0]], TypeError, "q: the gradient must be an array or SelectedRows, got list"),
     ],
 )

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..arrays import (
+    compute_dtype,
     dtype_of,
     is_array,
     is_bfloat16,
@@ -228,6 +229,7 @@ def check_gradient(op, group, name, param, grad, states, attrs):
     if in_turn and op.definition.optimizer.spreads({**op.defaults, **attrs}):
         check_merged(duplicates)
     arrays = [s for s in states.values() if type(s) is not int and is_array(s)]
+    _check_states(op.definition.optimizer, name, param, states)
     if not plain:
         one_device(op.name, (param, accept(unwrapped(grad), op.inputs["grad"], f"the gradient of {name}"), *arrays))
     if sparse:
@@ -238,6 +240,24 @@ def check_gradient(op, group, name, param, grad, states, attrs):
     if may_share_memory(param, value):
         raise OutputError(f"{name}: the gradient overlaps the parameter, which changes; pass a copy of it")
     check_update_on_tape(op, (param, grad, *arrays))
+
+
+def _check_states(record, name, param, states):
+    """Refuse states unlike those that were made for the parameter: they were resized, or replaced by other arrays."""
+    for state, array in states.items():
+        if state not in record.states or not is_array(array):
+            continue
+        shape, dtype, _ = record.layout(state, tuple(param.shape), compute_dtype(dtype_of(param)))
+        if tuple(array.shape) != tuple(shape):
+            raise ShapeMismatchError(
+                f"{name}: its state {state} has shape {tuple(array.shape)}, not {tuple(shape)}: it was resized or "
+                "replaced since; load a state_dict()"
+            )
+        if dtype_of(array) != dtype:
+            raise DTypeError(
+                f"{name}: its state {state} is {dtype_of(array)}, not {np.dtype(dtype)}: it was replaced since; load a "
+                "state_dict()"
+            )
 
 
 def refuse_shared(plan):

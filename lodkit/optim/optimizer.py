@@ -139,8 +139,9 @@ class Optimizer:
                 if grad is None:
                     absent.append(param.name)
                     continue
-                param.check(self.op, group, grad, attrs)
-                plan.append((param.name, param.array, grad, self._param_attrs(param.name, param.states, attrs), param))
+                name, array, states = param.name, param.array, param.states
+                settings.good.check(self.op, group, name, array, param.arrays, grad, states, attrs)
+                plan.append((name, array, grad, self._param_attrs(name, states, attrs), param))
         check_missing(absent, missing)
         refuse_shared(plan)
         with uninterrupted():

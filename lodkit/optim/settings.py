@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from ..arrays import device_of, dtype_of, may_share_memory
+from ..arrays import device_of, dtype_of
 from ..arrays.recorded import plain_view, state
 from ..base.errors import ShapeMismatchError
 from ..lod import SelectedRows
@@ -21,6 +21,9 @@ class Settings:
     ----------
     attrs : dict
         Attributes of the operator.
+    states : list of str
+        Names of those that are kept.
+    good : GoodGradients
     parameters : list of Parameter
     """
 
@@ -28,7 +31,7 @@ class Settings:
         self._group, self._params = dict(group), dict(group["params"])
         self._names = *group, *self._params
         self._values = *group.values(), *self._params.values()
-        self.attrs = optimizer._group_attrs(group)
+        self.attrs, self.states, self.good = optimizer._group_attrs(group), optimizer._names(group), GoodGradients()
         self.parameters = [
             Parameter(optimizer, name, param, optimizer._states[name]) for name, param in self._params.items()
         ]
@@ -58,8 +61,50 @@ class Settings:
                 )
 
 
+class GoodGradients:
+    """Facts of gradients, and of their parameters, in which ``check_gradient`` found nothing to refuse."""
+
+    def __init__(self):
+        self._facts = set()
+
+    def check(self, op, group, name, array, arrays, grad, states, attrs):
+        """Refuse a gradient with which the operator would refuse the step; one like those before is not looked through.
+
+        ``array`` is the parameter, ``arrays`` that and its states; the others are those of ``check_gradient``.
+        """
+        facts = _facts_of(array, arrays, grad)
+        if facts in self._facts:
+            return
+        check_gradient(op, group, name, array, grad, states, attrs)
+        if facts is not None:
+            if len(self._facts) >= MOST_FACTS:
+                self._facts.clear()
+            self._facts.add(facts)
+
+
+MOST_FACTS = 4096
+
+
+def _facts_of(array, arrays, grad):
+    """What ``check_gradient`` goes by, of plain arrays that share no memory; None for others, and on open tapes."""
+    sparse = type(grad) is SelectedRows
+    value = grad._value if sparse else grad
+    if type(value) is not np.ndarray or state.open:
+        return None
+    facts = [sparse, grad.height, value.shape[1:]] if sparse else [sparse, value.shape]
+    if sparse and len(grad._rows) != len(value):
+        return None
+    facts.append(value.dtype)
+    for x in arrays:
+        if type(x) is not np.ndarray:
+            return None
+        facts += x.shape, x.dtype, x.flags.num
+    own = value.flags.owndata and array.flags.owndata and value is not array
+    return tuple(facts) if own or not np.may_share_memory(array, value) else None
+
+
 class Parameter:
-    """A parameter with its states, and the facts of the last gradient that was found good for it.
+    """A parameter with its states.
 
     Attributes
     ----------
@@ -70,27 +115,11 @@ class Parameter:
         All that is kept of it, the steps done too.
     inputs : list of arrays
         Its states as the operator takes them.
+    arrays : tuple
+        All of these, and the master weights.
     """
 
     def __init__(self, optimizer, name, param, states):
         self.name, self.array, self.states = name, plain_view(param), states
         self.inputs = [states[name] for name in optimizer._inputs if name in states]
-        self._arrays = self.array, *self.inputs, *([states[MASTER]] if MASTER in states else ())
-        self._are_plain = all(type(x) is np.ndarray for x in self._arrays)
-        self._good = None
-
-    def check(self, op, group, grad, attrs):
-        """Refuse a gradient with which the operator would refuse the step; one like the last costs a look at arrays."""
-        sparse, facts = type(grad) is SelectedRows, None
-        value = grad._value if sparse else grad
-        if self._are_plain and type(value) is np.ndarray and not state.open:
-            array = self.array
-            own = value.flags.owndata and array.flags.owndata and value is not array
-            if own or not may_share_memory(array, value):
-                whole = not sparse or len(grad._rows) == len(value)
-                shape = (grad.height, *value.shape[1:]) if sparse else value.shape
-                flags = [x.flags.num for x in self._arrays]
-                facts = sparse, whole, shape, value.dtype, array.shape, array.dtype, *flags
-        if facts is None or facts != self._good:
-            check_gradient(op, group, self.name, self.array, grad, self.states, attrs)
-            self._good = facts
+        self.arrays = self.array, *self.inputs, *([states[MASTER]] if MASTER in states else ())

@@ -108,3 +108,31 @@ def test_a_batch_is_no_example():
         bridge.collate([batch, batch])
     with pytest.raises(TypeError, match=r"example 1\[0\] is a LoDTensor"):
         bridge.collate([([1], 1), (batch, 1)])
+
+
+def _replace_state(param, state):
+    state["moment1"] = torch.zeros(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda p, s: p.grad.resize_(2, 3), lodkit.ShapeMismatchError, r"its parameter \(4, 3\): it was resized"),
+        (lambda p, s: setattr(p, "grad", p.data), lodkit.OutputError, "the gradient overlaps the parameter"),
+        (lambda p, s: setattr(p, "data", p.data.double()), lodkit.DTypeError, "the gradient is float32"),
+        (_replace_state, lodkit.ShapeMismatchError, r"its state moment1 has shape \(2, 3\), not \(4, 3\)"),
+    ],
+)
+def test_later_steps_refuse_what_the_first_would(change, error, message):
+    """A parameter before the one at fault stays as it is, too."""
+    params = [torch.nn.Parameter(torch.ones(4, 3)) for _ in range(2)]
+    optimizer = bridge.optim.Adam(params, lr=0.1)
+    for param in params:
+        param.grad = torch.ones(4, 3)
+    for _ in range(3):
+        optimizer.step()
+    before = params[0].detach().clone()
+    change(params[1], optimizer.state[params[1]])
+    with pytest.raises(error, match=r"param_groups\[0\]\[1\].*" + message):
+        optimizer.step()
+    assert torch.equal(params[0], before)

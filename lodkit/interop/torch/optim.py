@@ -6,7 +6,6 @@ They update parameters in place by ``param.grad``: dense, sparse COO, or the ``B
 from __future__ import annotations
 
 import inspect
-import math
 import typing
 
 import numpy as np
@@ -15,17 +14,17 @@ import torch
 from ... import optim as _rules
 from ...arrays import to_dtype
 from ...arrays.ids import checked_ids
-from ...arrays.tensors import check_storage
-from ...base.errors import DTypeError, LodkitError, ShapeMismatchError
+from ...base.errors import LodkitError
 from ...base.signals import uninterrupted
 from ...base.tracebacks import surface
 from ...lod import SelectedRows
 from ...ops.bag_updates import ABSENT
-from ...optim.checks import asks_for_lr, check_gradient, counted, refuse_shared, unknown_class
+from ...optim.checks import asks_for_lr, counted, refuse_shared, unknown_class
 from ...optim.master_weights import MASTER, check_master, step_master, widen_gradient
 from ...registry import OPS
-from .bag_gradient import BagGradient, rows_of
-from .operands import array, bits, tensor
+from .bag_gradient import BagGradient
+from .operands import tensor
+from .parameters import array_of_state, check_param, gradient_array, is_written, writable_array
 
 #: Attributes of rules that have no meaning for a group of parameters: arrays of one of them, and what steps count.
 _LEFT_OUT = ("mask", "return_step", "iteration")
@@ -91,7 +90,7 @@ class Optimizer(torch.optim.Optimizer):
             group = self.param_groups[-1]
             recipe, _ = self._recipe(group)
             for name, param in _named(group, len(self.param_groups) - 1):
-                _check(name, param)
+                check_param(name, param)
                 _state_names(recipe, name, param)
         except Exception:
             self.param_groups.pop()
@@ -136,11 +135,11 @@ class Optimizer(torch.optim.Optimizer):
             known = self._recipes[id(group)] = attrs, self.rule({}, lr=lr, **attrs)
         recipe = known[1]
         recipe.groups[0]["lr"] = lr
-        return recipe, recipe._step_attrs(recipe._group_attrs(recipe.groups[0]))
+        return recipe, recipe._step_attrs({**recipe._checked[0].attrs, "lr": lr})
 
     def _planned(self, recipe, attrs, name, param):
         """The update of a parameter, checked."""
-        _check(name, param)
+        check_param(name, param)
         state = self.state[param]
         names = _state_names(recipe, name, param)
         if not state:
@@ -150,9 +149,9 @@ class Optimizer(torch.optim.Optimizer):
                 f"{name}: its states are {', '.join(state)}, the rule now keeps {', '.join(names)}; what decides which "
                 "states are kept cannot be changed: make another optimizer"
             )
-        arrays = {s: array(state[s], f"the state {s} of {name}") for s in names}
+        arrays = {s: array_of_state(state[s], s, name) for s in names}
         own = recipe._param_attrs(name, state, attrs)
-        numbers, grad = _writable(param, name), param.grad
+        numbers, grad = writable_array(param, name), param.grad
         if isinstance(grad, BagGradient):
             if self._is_fused(own):
                 return _Update(name, param, numbers, (*grad.joined(),), arrays, own, state, OPS[self._fused_name()])
@@ -161,10 +160,10 @@ class Optimizer(torch.optim.Optimizer):
                 grad = grad.merge()
                 grad = grad._with_value(to_dtype(grad.value, numbers.dtype))
         else:
-            grad = _gradient(grad, f"the gradient of {name}", tuple(numbers.shape))
-        group = {"states": "all"}
-        check_gradient(self.rule.op, group, name, numbers, grad, arrays, own)
-        return _Update(name, param, numbers, grad, arrays, own, state, self.rule.op)
+            grad = gradient_array(grad, name, numbers.shape)
+        group, settings = recipe.groups[0], recipe._checked[0]
+        settings.good.check(recipe.op, group, name, numbers, (numbers, *arrays.values()), grad, arrays, own)
+        return _Update(name, param, numbers, grad, arrays, own, state, recipe.op)
 
     def _fill(self, recipe, state, names, param):
         """Make the states of a parameter."""
@@ -229,7 +228,6 @@ class Optimizer(torch.optim.Optimizer):
 
 
 _EXACT = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
-_KINDS = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
 _NUMPY = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 
 
@@ -250,7 +248,7 @@ class _Update(typing.NamedTuple):
             step_master(self.step, self.array, self.states[MASTER], self.rows())
         else:
             self.step(self.array)
-        if _is_written(self.param):
+        if is_written(self.param):
             torch.autograd.graph.increment_version(self.param)  # so that autograd notices, as of PyTorch's own
         else:
             self.param.copy_(tensor(self.array).reshape(self.param.shape))
@@ -279,58 +277,17 @@ class _Update(typing.NamedTuple):
 
 def _state_names(recipe, name, param):
     """Names of the states of a parameter; master weights come last."""
-    group = recipe.groups[0]
+    group, names = recipe.groups[0], recipe._checked[0].states
     if not group[MASTER] or param.dtype not in _EXACT:
-        return recipe._names(group)
+        return names
     check_master(group, name, param.is_cpu)
-    return [*recipe._names(group), MASTER]
+    return [*names, MASTER]
 
 
 def _named(group, number):
     """Names, for messages, and parameters of a group."""
     names = group.get("param_names") or [f"param_groups[{number}][{i}]" for i in range(len(group["params"]))]
     return zip(names, group["params"], strict=True)
-
-
-def _check(name, param):
-    """Refuse what cannot be updated in place."""
-    if not (param.is_cpu or param.is_cuda):
-        raise TypeError(f"{name} is on {param.device}; these optimizers update parameters on the CPU or a CUDA GPU")
-    if param.layout is not torch.strided or param.dtype not in _KINDS:
-        raise DTypeError(f"{name} is {param.dtype} of layout {param.layout}; these optimizers take dense real numbers")
-
-
-def _is_written(param):
-    """Whether kernels write to the memory of a parameter."""
-    return param.is_contiguous() and (param.is_cpu or param.dtype is not torch.bfloat16)
-
-
-def _writable(param, name):
-    """The parameter as an array of one dimension or more: a copy of what kernels cannot write."""
-    plain = _exact(param.detach(), name)
-    return bits(plain if plain.ndim else plain.reshape(1), name)
-
-
-def _exact(plain, name):
-    """A dense tensor that kernels take: itself where it is contiguous, or a copy; of bfloat16 on a GPU in float32."""
-    if _is_written(plain):
-        return plain
-    check_storage(plain, name)
-    return plain.float() if plain.dtype is torch.bfloat16 and not plain.is_cpu else plain.contiguous()
-
-
-def _gradient(grad, name, shape):
-    """``param.grad`` for the rule, as an array of that shape or SelectedRows."""
-    plain = grad.detach()
-    if plain.layout is torch.sparse_coo:
-        return rows_of(plain, name)
-    if plain.layout is not torch.strided:
-        raise TypeError(f"a gradient of layout {plain.layout}; these optimizers take dense and sparse COO gradients")
-    if plain.numel() != math.prod(shape):
-        raise ShapeMismatchError(
-            f"{name} has shape {tuple(plain.shape)}, its parameter {shape}: it was resized since; compute it anew"
-        )
-    return bits(_exact(plain, name).reshape(shape), name)
 
 
 def _made(rule):

@@ -88,7 +88,9 @@ def numbers_in(dtype, numbers, adjust=()):
 
     Those that it does not hold are refused; a bound of gradients that is one of them bounds nothing.
     """
-    if dtype == np.float32 and not max(map(abs, (*numbers, *adjust)), default=0.0) < TOO_MUCH:
+    # Gradients without a bound have an infinite one, the last number.
+    finite = (*numbers, *(adjust[:3] if adjust and adjust[3] == math.inf else adjust))
+    if dtype == np.float32 and not max(map(abs, finite), default=0.0) < TOO_MUCH:
         for number in (*numbers, *adjust[:3]):
             if TOO_MUCH <= abs(number) < math.inf:
                 source = "lr, or another number of the update, makes"

@@ -8,7 +8,7 @@ import operator
 import numpy as np
 
 from ....arrays import ALIGNED, AS_THEY_ARE, compute_dtype, is_half, matrix, to_dtype, upcast, write_together
-from ....jit import settings
+from ....jit import run, settings
 from ....ops.shared.updates import TOO_MUCH, numbers_in
 from .gather import gather
 from .merge import runs_of
@@ -98,10 +98,10 @@ def dense_update():
 
     It is for arrays of the types and layouts of its first call, and keeps the loop of these.
     """
-    kernel = adapt = code = None
+    kernel = adapt = dtype = code = None
 
     def update_dense(rule, param, states, grad, taken=None):
-        nonlocal kernel, adapt, code
+        nonlocal kernel, adapt, dtype, code
         if not param.size:
             _write((), (), rule.extra_writes)
             return
@@ -112,20 +112,23 @@ def dense_update():
             return
         grad = grad if grad.dtype is param.dtype and grad.flags.c_contiguous else gradient_of(param, grad)
         if kernel is None:
-            # First, for another thread may find the kernel.
-            adapt = _choose_adapter(rule, (param, *states, grad))
+            # Last, for another thread may find the kernel.
+            adapt, dtype = _choose_adapter(rule, (param, *states, grad)), compute_dtype(param.dtype)
             ((kernel, _),) = dense_loops(rule, param, states, grad, taken is not None)
         p, g, *states = [adapt(x) for x in (param, grad, *states)]
-        taken, numbers = g if taken is None else taken.reshape(1, -1), rule_numbers(rule, compute_dtype(param.dtype))
+        taken, numbers = g if taken is None else taken.reshape(1, -1), numbers_in(dtype, rule.numbers, rule.adjust)
         chunk = DENSE_CHUNKS * settings.chunk_rows
         args = p, tuple(states), g, taken, numbers, max(1, chunk // p.shape[1]) if rule.rowwise else chunk
-        if rule.extra_writes or p.size >= settings.parallel_from:
+        if rule.extra_writes:
             _launch(rule, kernel, p.size, *args)
             return
         if code is None:
             kinds = tuple([x.dtype for x in (p, *states, g, taken)])
             code = kernel.entries.get(kinds) or kernel.keep_entry(kinds, *args)
-        code(*args)
+        if p.size < settings.parallel_from:
+            code(*args)
+        else:
+            run(code, args)
 
     return update_dense
 
