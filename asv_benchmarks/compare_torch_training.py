@@ -84,4 +84,34 @@ def torch_training():
             measure(f"training step, {name}: {mine}", {mine: quiet[mine], "torch": quiet["torch"]}, rounds=11)
 
 
-GROUPS = (torch_training,)
+#: Class of lodkit -> arguments, whether gradients are sparse, PyTorch's class.
+STEPS_OF_MANY = {
+    "SGD": ({}, False, "SGD"),
+    "Adam": ({}, False, "Adam"),
+    "Adam, 10 rows": ({"lazy": True, "corrected_epsilon": False}, True, "SparseAdam"),
+}
+
+
+def _parameters(count, sparse):
+    """Return parameters of 1,000 x 16 with dense gradients, or with sparse ones of 10 rows."""
+    made = [torch.nn.Parameter(torch.ones(1000, 16)) for _ in range(count)]
+    for param in made:
+        grad = torch.full((10 if sparse else 1000, 16), 1e-3)
+        rows = torch.from_numpy(rng.permutation(1000)[None, :10].copy())
+        param.grad = torch.sparse_coo_tensor(rows, grad, param.shape, check_invariants=True) if sparse else grad
+    return made
+
+
+def parameter_steps():
+    """Compare steps of few and of many small parameters, whose time is that of the calls."""
+    if not torch:
+        return
+    for name, (attrs, sparse, theirs) in STEPS_OF_MANY.items():
+        for count in (1, 26):
+            mine = getattr(optim, name.split(",")[0])(_parameters(count, sparse), lr=1e-6, **attrs)
+            other = getattr(torch.optim, theirs)(_parameters(count, sparse), lr=1e-6)
+            calls = {"lodkit": lambda r, o=mine: o.step(), f"torch {theirs}": lambda r, o=other: o.step()}
+            measure(f"step, {name}, {count} parameter{'s' * (count > 1)}", calls)
+
+
+GROUPS = (torch_training, parameter_steps)
