@@ -45,8 +45,10 @@ def from_torch(kind, tensor):
     rows, value = tensor._indices(), tensor._values()
     check_storage(rows, "the indices of the tensor")
     made = kind(rows[0], value, tensor.shape[0])
-    merged = tensor.is_coalesced() and made.device == "cpu" and bool((np.diff(made._rows) > 0).all())
-    return kind._wrap(made._rows, made.value, made.height, merged)
+    # PyTorch takes the word of who made the tensor.
+    if tensor.is_coalesced() and tensor.is_cpu and (np.diff(made._rows) > 0).all():
+        made = kind._wrap(made._rows, made._value, made.height, merged=True)
+    return made
 
 
 def to_scipy(x):

@@ -61,6 +61,7 @@ def checked_parts(rows, value, height):
         from ..arrays.cuda import checked_ids
 
         checked_ids(rows, height, "rows", lambda numbers, i: bad_row(numbers, i, height))
-    elif len(rows) and (rows.min() < 0 or rows.max() >= height):
+    # Negative numbers are the largest of these.
+    elif len(rows) and rows.view(np.uint64).max() >= height:
         raise bad_row(rows, int(np.argmax((rows < 0) | (rows >= height))), height)
     return rows, value, height

@@ -92,7 +92,7 @@ def _facts_of(array, arrays, grad):
     if type(value) is not np.ndarray or state.open:
         return None
     facts = [sparse, grad.height, value.shape[1:]] if sparse else [sparse, value.shape]
-    if sparse and len(grad._rows) != len(value):
+    if sparse and grad._rows.shape != value.shape[:1]:
         return None
     facts.append(value.dtype)
     for x in arrays:
