@@ -180,7 +180,7 @@ def _choose_rows_kernel(rule, columns, count, duplicates, everywhere=False, weig
 
 
 def _choose_small_update(rule, param, states, grad, duplicates, everywhere):
-    """Compiled code of an update by a handful of rows in any order, and whether arrays are reshaped for it.
+    """Compiled code of an update by few numbers, and whether arrays are reshaped for it.
 
     No code for arrays that have no such update. Asking Numba for the code takes 80 us, an update of ten rows 4.
     """
@@ -200,15 +200,17 @@ def _choose_small_update(rule, param, states, grad, duplicates, everywhere):
 def rows_update(duplicates, everywhere=False):
     """Make the update of the rows that a gradient lists; ``everywhere`` of all rows, the others by a gradient of 0.
 
-    It is for arrays of the types and layouts of its first call, and keeps the code for a handful of rows of these.
+    It is for arrays of the types and layouts of its first call, and keeps the code for few numbers of these, which
+    sorts a handful of rows itself.
     """
     small = None
 
     def update_rows(rule, param, states, grad, taken=None):
         nonlocal small
         n, value = len(grad._rows), grad._value
-        few = 0 < n <= settings.few_rows and n <= settings.block_rows and grad.height <= TALL
-        if few and taken is None and not rule.extra_writes and value.size:
+        few = n <= settings.few_rows and n <= settings.block_rows and grad.height <= TALL
+        alone = few or (value.size < settings.parallel_from and n < TILE * settings.chunk_rows)
+        if alone and taken is None and not rule.extra_writes and value.size:
             if small is None:
                 small = _choose_small_update(rule, param, states, grad, duplicates, everywhere)
             code, reshapes = small
@@ -223,8 +225,9 @@ def rows_update(duplicates, everywhere=False):
                     numbers = np.array(numbers, p.dtype)
                 else:
                     numbers = rule_numbers(rule, p.dtype)
+                order, starts, at = (NO_RUNS, NO_RUNS, grad._rows) if few else runs_of(grad)
                 chunk = len(p) if everywhere else n
-                code(p, tuple(states), grad._rows, NO_RUNS, NO_RUNS, g, numbers, g, numbers, chunk, n)
+                code(p, tuple(states), at, order, starts, g, numbers, g, numbers, chunk, settings.block_rows)
                 return
         order, starts, unique = runs_of(grad)
         update_runs(rule, param, states, unique, starts, order, value, duplicates, taken=taken, everywhere=everywhere)
