@@ -21,6 +21,7 @@ from ..arrays import (
     is_integer,
     may_share_memory,
     mixed_types,
+    name_of_dtype,
     one_device,
     writable,
 )
@@ -184,25 +185,22 @@ def named(grads, names, missing):
         if len(grads) != len(names):
             raise ValueError(f"{len(grads)} gradients for {len(names)} parameters: {', '.join(names)}")
         grads = dict(zip(names, grads, strict=True))
-    if type(grads) is not dict:
-        if not isinstance(grads, Mapping):
-            raise TypeError(f"grads must be a dictionary or a list, got {type(grads).__name__}")
-        # One that makes its values anew would give others than those that are checked.
-        grads = dict(grads)
+    if type(grads) is not dict and not isinstance(grads, Mapping):
+        raise TypeError(f"grads must be a dictionary or a list, got {type(grads).__name__}")
     if not grads.keys() <= names:
         unknown = sorted(map(str, grads.keys() - names))
         there = ", ".join(names)
         raise ValueError(f"grads has {unknown!s:.400}, which are no parameters; there are {there:.1000}")
-    return grads
-
-
-def check_missing(names, missing):
-    """Refuse parameters without a gradient where none may be missing."""
-    if names and missing == "raise":
+    if type(grads) is not dict:
+        # Asked once: it may make its values anew.
+        grads = {name: grads.get(name) for name in names}
+    absent = [name for name in names if grads.get(name) is None]
+    if absent and missing == "raise":
         raise ValueError(
-            f"grads has no gradient for {', '.join(names)}, which would not be trained; compute it, or pass "
+            f"grads has no gradient for {', '.join(absent)}, which would not be trained; compute it, or pass "
             'step(grads, missing="skip") to leave such parameters as they are'
         )
+    return grads
 
 
 def check_gradient(op, group, name, param, grad, states, attrs):
@@ -243,20 +241,24 @@ def check_gradient(op, group, name, param, grad, states, attrs):
 
 
 def _check_states(record, name, param, states):
-    """Refuse states unlike those that were made for the parameter: they were resized, or replaced by other arrays."""
+    """Refuse states that a step of the parameter does not take: they were resized or replaced, or it was converted."""
+    kept, computed = dtype_of(param), compute_dtype(dtype_of(param))
     for state, array in states.items():
-        if state not in record.states or not is_array(array):
+        if not (state in record.states or state == MASTER) or not is_array(array):
             continue
-        shape, dtype, _ = record.layout(state, tuple(param.shape), compute_dtype(dtype_of(param)))
+        shape, dtype = tuple(param.shape), computed
+        if state != MASTER:
+            shape, dtype, _ = record.layout(state, shape, dtype)
         if tuple(array.shape) != tuple(shape):
             raise ShapeMismatchError(
-                f"{name}: its state {state} has shape {tuple(array.shape)}, not {tuple(shape)}: it was resized or "
-                "replaced since; load a state_dict()"
+                f"{name}: its state {state} has shape {tuple(array.shape)}, and a step takes {tuple(shape)}; put back "
+                "an array of this shape, or make another optimizer"
             )
-        if dtype_of(array) != dtype:
+        if dtype_of(array) != dtype and not (state != MASTER and dtype == computed and dtype_of(array) == kept):
+            found, kept, needed = map(name_of_dtype, (dtype_of(array), kept, np.dtype(dtype)))
             raise DTypeError(
-                f"{name}: its state {state} is {dtype_of(array)}, not {np.dtype(dtype)}: it was replaced since; load a "
-                "state_dict()"
+                f"{name}: its state {state} is {found}, and a step of {kept} takes {needed}; convert the state too, or "
+                "make another optimizer"
             )
 
 

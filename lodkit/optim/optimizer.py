@@ -18,7 +18,7 @@ from ..base.signals import uninterrupted
 from ..base.tracebacks import surface
 from ..lod import SelectedRows
 from ..registry import OPS, Op
-from .checks import asks_for_lr, check_group, check_missing, check_rate, counted, named, refuse_shared
+from .checks import asks_for_lr, check_group, check_rate, counted, named, refuse_shared
 from .master_weights import MASTER, keeps_master, make_master, step_master, widen_gradient
 from .settings import Settings
 from .touched import TouchedRows
@@ -131,37 +131,38 @@ class Optimizer:
             Result of a gradient that is None, or not in the dictionary: an error, or no update of its parameter.
         """
         self._check_changed()
-        grads, absent, plan = named(grads, self._states.keys(), missing), [], []
+        grads, plan = named(grads, self._states.keys(), missing), []
         for group, settings in zip(self.groups, self._checked, strict=True):
             attrs = self._step_attrs(settings.attrs)
-            for param in settings.parameters:
-                grad = grads.get(param.name)
-                if grad is None:
-                    absent.append(param.name)
-                    continue
-                name, array, states = param.name, param.array, param.states
-                settings.good.check(self.op, group, name, array, param.arrays, grad, states, attrs)
-                plan.append((name, array, grad, self._param_attrs(name, states, attrs), param))
-        check_missing(absent, missing)
+            if attrs is not settings.attrs:
+                # The schedule may have changed the groups after this one.
+                self._check_changed()
+            for name, param, kept in settings.parameters:
+                grad = grads.get(name)
+                if grad is not None:
+                    array, states = plain_view(param), self._states[name]
+                    arrays = [states[state] for state in kept]
+                    settings.good.check(self.op, group, name, array, (array, *arrays), grad, states, attrs)
+                    plan.append((name, array, grad, arrays, self._param_attrs(name, states, attrs)))
         refuse_shared(plan)
         with uninterrupted():
-            for _, array, grad, attrs, param in plan:
-                self._step(array, grad, param, attrs)
-                param.states["iteration"] += 1
+            for name, array, grad, arrays, attrs in plan:
+                states = self._states[name]
+                self._step(array, grad, arrays, states, attrs)
+                states["iteration"] += 1
             self.iteration += 1
 
-    def _step(self, array, grad, param, attrs):
+    def _step(self, array, grad, arrays, states, attrs):
         """Update a parameter and its states."""
-        states = param.states
         if "touched" in states:
             states["touched"].step(self.op, array, grad, attrs)
         elif MASTER in states:
             spreads = self.op.definition.optimizer.spreads({**self.op.defaults, **attrs})
             rows = None if spreads or not isinstance(grad, SelectedRows) else grad._rows
-            grad = widen_gradient(grad)
-            step_master(lambda master: self.op(master, grad, *param.inputs, **attrs), array, states[MASTER], rows)
+            grad, (*arrays, master) = widen_gradient(grad), arrays
+            step_master(lambda copy: self.op(copy, grad, *arrays, **attrs), array, master, rows)
         else:
-            self.op(array, grad, *param.inputs, **attrs)
+            self.op(array, grad, *arrays, **attrs)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the states, by parameter, and the settings that are numbers: what ``lodkit.save`` takes.

@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from ..arrays import device_of, dtype_of
-from ..arrays.recorded import plain_view, state
+from ..arrays.recorded import state
 from ..base.errors import ShapeMismatchError
 from ..lod import SelectedRows
 from .checks import check_gradient
@@ -24,24 +24,27 @@ class Settings:
     states : list of str
         Names of those that are kept.
     good : GoodGradients
-    parameters : list of Parameter
+    parameters : list of (str, array, list of str)
+        Name, array and names of the states that are arrays; master weights come last.
     """
 
     def __init__(self, optimizer, group):
         self._group, self._params = dict(group), dict(group["params"])
-        self._names = *group, *self._params
+        self._names = [*group], [*self._params]
         self._values = *group.values(), *self._params.values()
         self.attrs, self.states, self.good = optimizer._group_attrs(group), optimizer._names(group), GoodGradients()
+        kept = *optimizer._inputs, MASTER
         self.parameters = [
-            Parameter(optimizer, name, param, optimizer._states[name]) for name, param in self._params.items()
+            (name, param, [state for state in kept if state in optimizer._states[name]])
+            for name, param in self._params.items()
         ]
 
     def are_of(self, group):
         """Whether the group is the same: the very objects, in their order, so that this takes half a microsecond."""
         if not (isinstance(group, dict) and isinstance(params := group.get("params"), dict)):
             return False
-        same_names = (*group, *params) == self._names
-        return same_names and all(map(operator.is_, self._values, (*group.values(), *params.values())))
+        found = *group.values(), *params.values()
+        return ([*group], [*params]) == self._names and all(map(operator.is_, self._values, found))
 
     def check_kept(self, group, names):
         """Refuse changes of what states were made for."""
@@ -101,25 +104,3 @@ def _facts_of(array, arrays, grad):
         facts += x.shape, x.dtype, x.flags.num
     own = value.flags.owndata and array.flags.owndata and value is not array
     return tuple(facts) if own or not np.may_share_memory(array, value) else None
-
-
-class Parameter:
-    """A parameter with its states.
-
-    Attributes
-    ----------
-    name : str
-    array : array
-        Its numbers.
-    states : dict
-        All that is kept of it, the steps done too.
-    inputs : list of arrays
-        Its states as the operator takes them.
-    arrays : tuple
-        All of these, and the master weights.
-    """
-
-    def __init__(self, optimizer, name, param, states):
-        self.name, self.array, self.states = name, plain_view(param), states
-        self.inputs = [states[name] for name in optimizer._inputs if name in states]
-        self.arrays = self.array, *self.inputs, *([states[MASTER]] if MASTER in states else ())

@@ -120,7 +120,7 @@ def _replace_state(param, state):
         (lambda p, s: p.grad.resize_(2, 3), lodkit.ShapeMismatchError, r"its parameter \(4, 3\): it was resized"),
         (lambda p, s: setattr(p, "grad", p.data), lodkit.OutputError, "the gradient overlaps the parameter"),
         (lambda p, s: setattr(p, "data", p.data.double()), lodkit.DTypeError, "the gradient is float32"),
-        (_replace_state, lodkit.ShapeMismatchError, r"its state moment1 has shape \(2, 3\), not \(4, 3\)"),
+        (_replace_state, lodkit.ShapeMismatchError, r"its state moment1 has shape \(2, 3\), and a step takes \(4, 3\)"),
     ],
 )
 def test_later_steps_refuse_what_the_first_would(change, error, message):
@@ -136,3 +136,21 @@ def test_later_steps_refuse_what_the_first_would(change, error, message):
     with pytest.raises(error, match=r"param_groups\[0\]\[1\].*" + message):
         optimizer.step()
     assert torch.equal(params[0], before)
+
+
+def test_states_of_half_a_parameters_precision_are_stepped_or_refused():
+    """What is read as a copy would not be updated."""
+    for kind in (torch.float16, torch.bfloat16, torch.float32):
+        param = torch.nn.Parameter(torch.ones(4, 3, dtype=kind))
+        optimizer = bridge.optim.Adam([param], lr=0.1)
+        param.grad = torch.ones_like(param)
+        optimizer.step()
+        state = optimizer.state[param]
+        state |= {name: state[name].to(torch.bfloat16) for name in ("moment1", "moment2")}
+        before = state["moment1"].clone()
+        if kind is torch.bfloat16:
+            optimizer.step()
+            assert (state["moment1"] > before).all()
+        else:
+            with pytest.raises(lodkit.DTypeError, match=r"its state moment1 is bfloat16, and a step of float\d+ takes"):
+                optimizer.step()

@@ -9,7 +9,7 @@ import torch
 from ...arrays.tensors import check_storage, plain_array_of
 from ...base.errors import DTypeError, ShapeMismatchError
 from .bag_gradient import rows_of
-from .operands import array, bits
+from .operands import bits
 
 _KINDS = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
 
@@ -28,10 +28,10 @@ def is_written(param):
 
 
 def array_of_state(tensor, state, name):
-    """The memory of a state of a parameter as the kernels take it."""
+    """The memory of a state of a parameter as the kernels take it: of bfloat16 its bits, not a copy."""
     found = plain_array_of(tensor)
     # The text takes as long as the array.
-    return array(tensor, f"the state {state} of {name}") if found is None else found
+    return bits(tensor, f"the state {state} of {name}") if found is None else found
 
 
 def writable_array(param, name):
