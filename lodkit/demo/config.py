@@ -33,16 +33,16 @@ class Defaults(typing.NamedTuple):
 
 
 DEFAULTS = {
-    "bag": Defaults("word vectors, pooled; it knows no order", 20),
-    "gru": Defaults("a GRU over the words, its states pooled", 34, epochs=6),
-    "lstm": Defaults("an LSTM over the words, its states pooled", 31, epochs=6, batch=32),
+    "bag": Defaults("word vectors, pooled; it knows no order", 16),
+    "gru": Defaults("a GRU over the words, its states pooled", 35, epochs=6),
+    "lstm": Defaults("an LSTM over the words, its states pooled", 32, epochs=6, batch=32),
     "nested": Defaults(
         "texts are sequences of sequences, docstrings of words: a GRU over the words of each, a GRU over what it found",
-        34,
+        35,
         epochs=8,
         batch=16,
     ),
-    "attention": Defaults("each word, with its place, sees all of its text; the words pooled", 26, epochs=6),
+    "attention": Defaults("each word, with its place, sees all of its text; the words pooled", 27, epochs=6),
 }
 
 
