@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..arrays import (
+    are_apart,
     compute_dtype,
     dtype_of,
     is_array,
@@ -266,12 +267,14 @@ def refuse_shared(plan):
     """Refuse gradients that share memory with the parameter of another, which changes before they are read."""
     if len(plan) < 2:
         return
+    values = [grad._value if isinstance(grad, SelectedRows) else grad for _, _, grad, *_ in plan]
+    if are_apart([*values, *(param for _, param, *_ in plan)]):
+        return
     params = sorted(
         (*_span(param), name, param) for name, param, *_ in plan if isinstance(param, np.ndarray) and param.size
     )
     starts = [start for start, *_ in params]
-    for name, _, grad, *_ in plan:
-        value = grad._value if isinstance(grad, SelectedRows) else grad
+    for (name, *_), value in zip(plan, values, strict=True):
         if not isinstance(value, np.ndarray) or not value.size:
             continue
         start, stop = _span(value)
