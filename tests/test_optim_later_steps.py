@@ -135,3 +135,14 @@ def test_parameters_that_left_their_dictionary_are_missed():
     optimizer.groups[0]["a"] = optimizer.groups[0]["params"].pop("a")
     with pytest.raises(lodkit.LodkitError, match="groups must have the parameters a"):
         optimizer.step([np.ones(1)])
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(1, 3)])
+def test_a_gradient_in_the_memory_of_another_parameter_is_refused(part):
+    params = {"p": np.ones(4), "q": np.ones(4)[part].copy()}
+    optimizer = SGD(params, lr=0.5)
+    optimizer.step({name: np.zeros_like(param) for name, param in params.items()})
+    grad = params["p"] if part == slice(None) else params["p"][part]
+    with pytest.raises(lodkit.OutputError, match="q: the gradient overlaps the parameter p"):
+        optimizer.step({"p": np.ones(4), "q": grad})
+    assert params["p"].tolist() == [1.0] * 4
