@@ -112,7 +112,7 @@ def dense_update():
             return
         grad = grad if grad.dtype is param.dtype and grad.flags.c_contiguous else gradient_of(param, grad)
         if kernel is None:
-            # Last, for another thread may find the kernel.
+            # Before the kernel: another thread that finds that goes on with these.
             adapt, dtype = _choose_adapter(rule, (param, *states, grad)), compute_dtype(param.dtype)
             ((kernel, _),) = dense_loops(rule, param, states, grad, taken is not None)
         p, g, *states = [adapt(x) for x in (param, grad, *states)]
@@ -123,7 +123,7 @@ def dense_update():
             _launch(rule, kernel, p.size, *args)
             return
         if code is None:
-            kinds = tuple([x.dtype for x in (p, *states, g, taken)])
+            kinds = tuple([(x.dtype, x.flags.aligned) for x in (p, *states, g, taken)])
             code = kernel.entries.get(kinds) or kernel.keep_entry(kinds, *args)
         if p.size < settings.parallel_from:
             code(*args)
